@@ -1,0 +1,1 @@
+"""Vocabulary: arrays, memory and random numbers on a device."""

@@ -1,0 +1,91 @@
+"""The tree of our exceptions, and the exit code that each means.
+
+    GeepsCaffeError            exit 1
+      UsageError               exit 2   the command line
+      InputError               exit 3   a file: missing, of another kind, wrong inside
+        GraphError                      a net that can't be connected
+        LayerError                      a layer's parameters, shapes or values
+        PlanError                       a plan that can't be made (memory)
+        DataError                       a data source or a record
+      ParameterServerError     exit 4   a call out of order, tables that differ
+        PeerLost               exit 5   a rank died, stalled or never came
+      Interrupted              exit 6   stopped on request, a snapshot is there
+    prototxt.PrototxtError     exit 3   text or binary of a model file
+
+Exit 70 is a bug of ours; it keeps its trace.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_FAILURE = 1
+EXIT_USAGE = 2
+EXIT_INPUT = 3
+EXIT_PARAMETER_SERVER = 4
+EXIT_PEER_LOST = 5
+EXIT_INTERRUPTED = 6
+EXIT_BUG = 70
+
+
+class GeepsCaffeError(Exception):
+    """What a user can understand and mend; the CLI prints it in one line."""
+
+    exit_code = EXIT_FAILURE
+
+
+class UsageError(GeepsCaffeError):
+    """The command line does not say what to do."""
+
+    exit_code = EXIT_USAGE
+
+
+class InputError(GeepsCaffeError):
+    """A file is missing, of another kind, or wrong inside."""
+
+    exit_code = EXIT_INPUT
+
+
+class GraphError(InputError):
+    """Layers that can't be connected to a net."""
+
+
+class LayerError(InputError):
+    """A layer's parameters, shapes or values are wrong."""
+
+
+class PlanError(InputError):
+    """No plan fits the memory that was allowed."""
+
+
+class DataError(InputError):
+    """A data source can't be opened, or a record of it is wrong."""
+
+
+class ParameterServerError(GeepsCaffeError):
+    """A call out of order, or tables that differ between ranks."""
+
+    exit_code = EXIT_PARAMETER_SERVER
+
+
+class PeerLost(ParameterServerError):
+    """A rank died, stalled or never came; the message says who and where."""
+
+    exit_code = EXIT_PEER_LOST
+
+
+class Interrupted(GeepsCaffeError):
+    """Stopped by a signal, after a snapshot if one was asked for."""
+
+    exit_code = EXIT_INTERRUPTED
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Say that `name` is no known `what`, with the nearest known name.
+
+    >>> unknown("layer type", "Relu", ["ReLU", "TanH"])
+    "unknown layer type 'Relu'; did you mean 'ReLU'? (known: ReLU, TanH)"
+    """
+    names = {n.lower(): n for n in sorted(known)}  # wrong case is the usual slip
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    hint = f"; did you mean {names[close[0]]!r}?" if close else ""
+    return f"unknown {what} {name!r}{hint} (known: {', '.join(names.values())})"

@@ -1,0 +1,27 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+@pytest.fixture
+def golden():
+    """The folder with what the real Caffe was seen to compute."""
+    return GOLDEN
+
+
+@pytest.fixture
+def corpus():
+    """Real prototxts, weights and data sets, where GEEPS_CAFFE_CORPUS names them."""
+    place = os.environ.get("GEEPS_CAFFE_CORPUS")
+    if not place:
+        pytest.skip("GEEPS_CAFFE_CORPUS is not set: real files are not at hand")
+    return Path(place)
