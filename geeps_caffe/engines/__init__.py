@@ -1,0 +1,1 @@
+"""Vocabulary: the operations that matter for speed, one folder per engine."""

@@ -1,0 +1,113 @@
+"""What an engine answers: how an operation's arrays lie, and how it is run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from geeps_caffe.device.array import Array, ArrayModule, Shape, count
+from geeps_caffe.engines.operations import Operation
+
+Call: TypeAlias = Callable[[], object]  # what the executor runs; result is ignored
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an array's elements lie in memory.
+
+    `name` is "plain" (C order, no padding) or a name of the engine's own, such as
+    "aBcd16b". Two layouts with one name and one shape are the same.
+    """
+
+    name: str
+    nbytes: int  # padding included
+
+    @property
+    def plain(self) -> bool:
+        """Whether elements are in C order, without padding."""
+        return self.name == "plain"
+
+
+def plain_layout(shape: Shape, dtype: npt.DTypeLike = np.float32) -> Layout:
+    """The layout of an ordinary C-order array."""
+    return Layout("plain", count(shape) * np.dtype(dtype).itemsize)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One pass of an operation over arrays of given shapes.
+
+    `shapes` names every port that takes part: those that are read and those that
+    are to be written (a gradient that nobody asks for is absent). `given` holds
+    the layouts that are fixed already (inputs as they come, weights as the table
+    has them); the engine may ask for others, then the plan inserts reorders.
+    """
+
+    operation: Operation
+    direction: str  # "forward" or "backward"
+    shapes: Mapping[str, Shape]
+    given: Mapping[str, Layout] = field(default_factory=dict)
+    dtype: npt.DTypeLike = np.float32
+    training: bool = True  # False: forward alone, nothing is saved for backward
+
+
+@dataclass(frozen=True)
+class SavedArray:
+    """What forward leaves for backward: a mask, statistics, a workspace."""
+
+    nbytes: int
+    shape: Shape = ()
+    dtype: str = "uint8"
+
+
+@dataclass(frozen=True)
+class Description:
+    """An engine's answer to a Request, before any array exists.
+
+    `layouts` has an entry for each port that the pass touches, no more: a backward
+    pass that does not name `bottom0` does not read it.
+    """
+
+    layouts: Mapping[str, Layout]
+    saved: tuple[SavedArray, ...] = ()  # of the forward pass
+    scratch: int = 0  # bytes, used only while the pass runs
+    implementation: str = ""  # shown by `geeps-caffe plan`
+
+
+class Engine(Protocol):
+    """One way to compute: NumPy, oneDNN, CUDA.
+
+    `describe` touches no array and works without the device; `bind` fixes arrays
+    once and returns what a step calls. Arrays are given as flat uint8 blocks of
+    layout.nbytes bytes for layouts of the engine's own, and as shaped arrays for
+    plain ones.
+    """
+
+    name: str
+    xp: ArrayModule
+
+    def describe(self, request: Request) -> Description | None:
+        """How `request` would run; None where this engine can't do it exactly."""
+        ...
+
+    def bind(
+        self,
+        request: Request,
+        description: Description,
+        arrays: Mapping[str, Array],
+        scratch: Array | None,
+    ) -> Call:
+        """The call that runs the pass on these arrays; it keeps references to them."""
+        ...
+
+    def bind_reorder(
+        self,
+        shape: Shape,
+        source: tuple[Array, Layout],
+        target: tuple[Array, Layout],
+        dtype: npt.DTypeLike,
+    ) -> Call:
+        """The call that copies an array from one layout to another."""
+        ...
