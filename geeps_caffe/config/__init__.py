@@ -1,0 +1,1 @@
+"""What to do: flags, files and options, read and checked."""
