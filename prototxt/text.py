@@ -1,0 +1,226 @@
+"""Prototxt files: text to messages and back, every fault with its place.
+
+`read_net` and `read_solver` are what users' files go through. They bring old formats
+to the current one and return a Document, which knows the line of everything.
+"""
+
+import os
+from dataclasses import dataclass
+
+from prototxt.document import Document
+from prototxt.errors import Fault, PrototxtError
+from prototxt.files import (
+    HDF5_MAGIC,
+    FilePath,
+    binary_kind,
+    decode,
+    is_text,
+    read_bytes,
+)
+from prototxt.parse import Parsed, parse
+from prototxt.schema import Message, MessageClass, NetParameter, SolverParameter
+from prototxt.source import Source
+from prototxt.upgrade import INPUT_LAYER, Upgraded, canonical_type, upgrade_net
+from prototxt.upgrade.solver import upgrade_solver
+from prototxt.upgrade.transforms import FIELDS
+from prototxt.upgrade.v1 import upgrade_layer
+from prototxt.write import write_text
+
+__all__ = [
+    "parse_net",
+    "parse_solver",
+    "parse_text",
+    "read_net",
+    "read_solver",
+    "read_text",
+    "write_text",
+]
+
+
+def read_net(path: FilePath) -> Document:
+    """Read a net from a prototxt file, in the current format whatever it was in.
+
+    Raises:
+        PrototxtError: the file is not there, is not a net, has unknown fields (all
+            are listed), or mixes layers of the old and the current format.
+    """
+    return parse_net(load_text(path), os.fspath(path))
+
+
+def read_solver(path: FilePath) -> Document:
+    """Read a solver from a prototxt file; faults as `read_net`."""
+    return parse_solver(load_text(path), os.fspath(path))
+
+
+def read_text(path: FilePath, cls: MessageClass) -> Document:
+    """Read any message from a text file as it stands, without upgrades."""
+    return parse_text(load_text(path), cls, os.fspath(path))
+
+
+def parse_text(text: str, cls: MessageClass, name: str = "<text>") -> Document:
+    """Read any message from a text as it stands, without upgrades."""
+    source = Source(text, name)
+    parsed = parse(source, cls)
+    return _document(source, parsed)
+
+
+def parse_net(text: str, name: str = "<text>") -> Document:
+    """Read a net from a text; `name` stands for it in messages."""
+    source = Source(text, name)
+    parsed = parse(source, NetParameter)
+    document = _document(source, parsed)
+    net = document.message
+    if len(net.layer) > 0 and len(net.layers) > 0:
+        raise _mixed(source, parsed)
+    try:
+        upgraded = upgrade_net(net, name)
+    except PrototxtError as error:
+        raise _placed(error, source, parsed) from error
+    document = _upgraded(document, upgraded)
+    return document.with_warnings(*_ignored_transforms(document))
+
+
+def parse_solver(text: str, name: str = "<text>") -> Document:
+    """Read a solver from a text; `name` stands for it in messages."""
+    source = Source(text, name)
+    document = _document(source, parse(source, SolverParameter))
+    try:
+        message, notes = upgrade_solver(document.message, name)
+    except PrototxtError as error:
+        offset = document.line_of("solver_type")
+        fault = Fault(error.faults[0].text, offset, 1)
+        raise PrototxtError(fault, name) from error
+    if message.HasField("type"):
+        message.type = canonical_type(message.type)
+    lines = document.lines
+    warnings = [note.text for note in notes if note.severity != "I"]
+    return Document(message, name, (), document.warnings, lines).with_warnings(
+        *warnings
+    )
+
+
+def load_text(path: FilePath) -> str:
+    """The text of a prototxt file.
+
+    Raises:
+        PrototxtError: the file is not there, or is binary; then it says of what kind.
+    """
+    content = read_bytes(path)
+    if not is_text(content[:65536]):
+        raise PrototxtError(_not_text(content, os.fspath(path)), os.fspath(path))
+    return decode(content)
+
+
+def _not_text(content: bytes, path: str) -> str:
+    if content.startswith(HDF5_MAGIC):
+        return "this is a binary HDF5 file where text was expected; " + _SWAPPED
+    names = {
+        "weights": "a binary caffemodel (net weights)",
+        "state": "a binary solverstate",
+        "mean": "a binary mean file (BlobProto)",
+    }
+    name = names.get(binary_kind(content, path), "a binary file")
+    return f"this is {name} where a prototxt was expected; {_SWAPPED}"
+
+
+_SWAPPED = "the arguments look swapped"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A layer entry in the text: which field it is, its index there, its place."""
+
+    field: str
+    index: int
+    offset: int
+
+
+def _entries(parsed: Parsed) -> list[_Entry]:
+    """The layer entries of both formats in the order of the text."""
+    found = [
+        _Entry(field, index, offset)
+        for field in ("layer", "layers")
+        for index, offset in enumerate(parsed.places.get((-1, field), ()))
+    ]
+    return sorted(found, key=lambda entry: entry.offset)
+
+
+def _document(source: Source, parsed: Parsed) -> Document:
+    lines = {
+        key: [source.line(offset) for offset in offsets]
+        for key, offsets in parsed.places.items()
+    }
+    entries = _entries(parsed)
+    return Document(
+        message=parsed.message,
+        path=source.name,
+        layer_lines=tuple(source.line(entry.offset) for entry in entries),
+        warnings=parsed.warnings,
+        lines=lines,
+        entries=tuple(range(len(entries))),
+    )
+
+
+def _upgraded(document: Document, upgraded: Upgraded) -> Document:
+    """The document with the upgraded message, and the lines that belong to it."""
+    input_line = document.line_of("input")
+    lines = tuple(
+        input_line if i == INPUT_LAYER else document.layer_lines[i]
+        for i in upgraded.sources
+    )
+    notes = [note.text for note in upgraded.notes if note.severity != "I"]
+    return Document(
+        message=upgraded.message,
+        path=document.path,
+        layer_lines=lines,
+        warnings=document.warnings + tuple(notes),
+        lines=document.lines,
+        entries=upgraded.sources,
+    )
+
+
+def _ignored_transforms(document: Document) -> list[str]:
+    """Warn of transformations in the place where Caffe does not look any more."""
+    blocks = ("data_param", "image_data_param", "window_data_param")
+    return [
+        f"{document.where(f'{block}.{name}', index)}: layer '{layer.name}': "
+        f"{block}.{name} has no effect in this format; use transform_param.{name}"
+        for index, layer in enumerate(document.message.layer)
+        for block in blocks
+        if layer.HasField(block)
+        for name in FIELDS
+        if getattr(layer, block).HasField(name)
+    ]
+
+
+def _placed(error: PrototxtError, source: Source, parsed: Parsed) -> PrototxtError:
+    """An upgrade's fault with the best place there is for it."""
+    places = parsed.places.get((-1, "input")) or parsed.places.get((-1, "layers"))
+    if not places:
+        return error
+    text = error.faults[0].text
+    return PrototxtError(source.fault(places[0], text), source.name)
+
+
+def _mixed(source: Source, parsed: Parsed) -> PrototxtError:
+    """The fault of a net with layers of both formats: one of each, and the way out."""
+    net = parsed.message
+    old = next(e for e in _entries(parsed) if e.field == "layers")
+    new = next(e for e in _entries(parsed) if e.field == "layer")
+    old_layer = net.layers[old.index]
+    old_name = old_layer.name or old_layer.layer.name
+    text = (
+        f"the net mixes formats: layer '{net.layer[new.index].name}' (line "
+        f"{source.line(new.offset)}) is 'layer {{ ... }}', layer '{old_name}' (line "
+        f"{source.line(old.offset)}) is the old 'layers {{ ... }}'; "
+        "'geeps-caffe upgrade' rewrites the file"
+    )
+    if not old_layer.HasField("layer"):
+        text += f". Layer '{old_name}' in the current format:\n{_as_current(old_layer)}"
+    return PrototxtError(Fault(text, source.line(old.offset), 1), source.name)
+
+
+def _as_current(old_layer: Message) -> str:
+    net = NetParameter()
+    upgrade_layer(old_layer, net.layer.add())
+    return write_text(net).rstrip()
