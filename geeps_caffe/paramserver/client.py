@@ -1,0 +1,414 @@
+"""The GeePS client: the one way for a program to read and update shared parameters.
+
+A program records one iteration without data, then runs it over and over:
+
+    client = Client(LocalStore())                   # or open_client(), see `connect`
+    client.create_tables([Table("w", 1000)], rule="SGD", hyper=Hyper(rate=0.1))
+    client.begin_virtual_iteration()                # 1. record
+    read = client.virtual_read("w")
+    update = client.virtual_pre_update("w")
+    send = client.virtual_update(update)
+    done = client.virtual_post_read(read)
+    client.virtual_clock()
+    client.finish_virtual_iteration()
+    client.assign("w", start)                       # 2. worker 0 seeds
+    client.start_iterations()                       # waits for all workers
+    for _ in range(100):                            # 3. run
+        weights, grad = client.read(read), client.pre_update(update)
+        grad[...] = gradient_of(weights)
+        client.update(send)
+        client.post_read(done)
+        client.clock()
+    client.shutdown()
+
+Making tables
+    create_tables(tables, rule="add", reduce="mean", hyper=...)   once, at first
+
+Recording (each call returns a handle; a closing call takes the opening handle)
+    begin_virtual_iteration(name="train")
+    virtual_read(table, rows=None, slack=None)      virtual_post_read(handle)
+    virtual_pre_update(table, rows=None)            virtual_update(handle)
+    virtual_local_access(name, shape, dtype, fetch) virtual_post_local_access(h, keep)
+    virtual_clock()                                 last call of a training recording
+    finish_virtual_iteration() -> Recording
+
+Running (each call takes the handle that its virtual twin returned; an opening call
+returns an array, the lease, that belongs to the program until the closing call)
+    start_iterations()
+    read(handle) -> array                           post_read(handle)
+    pre_update(handle) -> array                     update(handle)
+    local_access(handle) -> array                   post_local_access(handle)
+    clock()
+    follow(name)        run a recording that ends no clock, such as a test's, once
+
+Around it
+    set_hyper(rate, iteration)      before a clock's first update
+    set_normalizer(weight)          this worker's share in a weighted mean
+    values(table), history(table)   settled arrays between two iterations
+    assign(table, values), assign_history(table, slots)   visible after barrier()
+    barrier()                       all workers meet; between two iterations
+    total(values)                   sums over all workers; between two iterations
+    request(flags), requested()     or-ed flags that all workers see alike
+    clipping(), stats(), shutdown()
+
+A lease is the owner's memory, not a copy (but for rows that do not lie together, and
+for tables with slack), and has the same address every time. What `pre_update` grants
+holds no defined values. A whole table is leased as a flat array of `size` elements,
+chosen rows as an array of shape (rows, row_width).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError, unknown
+from geeps_caffe.paramserver.assignments import Assignments
+from geeps_caffe.paramserver.follower import Follower
+from geeps_caffe.paramserver.leases import Lease, make_leases, make_local
+from geeps_caffe.paramserver.recording import Kind, Local, Recorder, Recording
+from geeps_caffe.paramserver.scheme import Scheme
+from geeps_caffe.paramserver.store import Store
+from geeps_caffe.paramserver.table import Table
+from geeps_caffe.solvers import Clipping, Hyper
+
+
+class Client:
+    """One worker's view of the tables; see the module for the order of calls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._scheme: Scheme | None = None
+        self._hyper = Hyper(rate=0.0)
+        self._normalizer = 1.0
+        self._clock = 0
+        self._flags = 0
+        self._recorder: Recorder | None = None
+        self._recordings: dict[str, Recording] = {}
+        self._leases: dict[str, list[Lease]] = {}
+        self._locals: dict[str, Array] = {}
+        self._home: Follower | None = None  # of the recording that ends clocks
+        self._current: Follower | None = None
+        self._bound: list[Lease] = []  # of the current recording
+        self._assignments = Assignments()
+
+    @property
+    def rank(self) -> int:
+        """This worker's number, from 0."""
+        return self._store.rank
+
+    @property
+    def ranks(self) -> int:
+        """How many workers share the tables."""
+        return self._store.ranks
+
+    # Making tables
+
+    def create_tables(
+        self,
+        tables: Sequence[Table],
+        rule: str = "add",
+        reduce: str = "mean",
+        hyper: Hyper | None = None,
+    ) -> None:
+        """Make the shared tables, all zero; every worker must ask for the same.
+
+        Args:
+            tables: in the order in which an iteration first reads them.
+            rule: `add`, or a Caffe solver type that the owner runs on gradients.
+            reduce: `mean` or `sum` of the workers' updates.
+            hyper: the rule's numbers; `set_hyper` changes rate and iteration.
+
+        Raises:
+            ParameterServerError: the workers' tables differ (it says where).
+        """
+        if self._scheme is not None:
+            raise ParameterServerError("create_tables was called before")
+        self._hyper = hyper or self._hyper
+        scheme = Scheme(tuple(tables), rule, reduce, self._hyper)
+        self._store.create(scheme)
+        self._scheme = scheme
+
+    # Recording
+
+    def begin_virtual_iteration(self, name: str = "train") -> None:
+        """Start to record an iteration of this name."""
+        if self._recorder is not None:
+            raise ParameterServerError(
+                f"finish recording {self._recorder.name!r} before you begin {name!r}"
+            )
+        if name in self._recordings:
+            raise ParameterServerError(f"there is a recording {name!r}")
+        self._recorder = Recorder(name)
+
+    def virtual_read(
+        self,
+        table: str,
+        rows: Sequence[int] | None = None,
+        slack: int | None = None,
+    ) -> int:
+        """Record that rows (None: all) are read, at most `slack` clocks old."""
+        self._known.find(table)
+        return self._recording("virtual_read").open(Kind.READ, table, rows, slack)
+
+    def virtual_post_read(self, handle: int) -> int:
+        """Record that what `handle` opened is read no more."""
+        return self._recording("virtual_post_read").close(Kind.POST_READ, handle)
+
+    def virtual_pre_update(self, table: str, rows: Sequence[int] | None = None) -> int:
+        """Record that a buffer for an update of rows (None: all) is asked for."""
+        self._known.find(table)
+        return self._recording("virtual_pre_update").open(Kind.PRE_UPDATE, table, rows)
+
+    def virtual_update(self, handle: int) -> int:
+        """Record that the update in what `handle` opened is complete."""
+        return self._recording("virtual_update").close(Kind.UPDATE, handle)
+
+    def virtual_local_access(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str = "float32",
+        fetch: bool = True,
+    ) -> int:
+        """Record the use of a private array; without `fetch` it holds nothing yet."""
+        local = Local(name, tuple(shape), dtype)
+        recorder = self._recording("virtual_local_access")
+        return recorder.open(Kind.LOCAL_ACCESS, local=local, fetch=fetch)
+
+    def virtual_post_local_access(self, handle: int, keep: bool = True) -> int:
+        """Record the end of a use; without `keep` the values are not needed again."""
+        recorder = self._recording("virtual_post_local_access")
+        return recorder.close(Kind.POST_LOCAL_ACCESS, handle, keep)
+
+    def virtual_clock(self) -> int:
+        """Record the end of the iteration and of its clock."""
+        return self._recording("virtual_clock").open(Kind.CLOCK)
+
+    def finish_virtual_iteration(self) -> Recording:
+        """Check and keep the recording; returns it."""
+        recording = self._recording("finish_virtual_iteration").finish()
+        self._recorder = None
+        self._recordings[recording.name] = recording
+        for access in recording.accesses:
+            if access.local is not None and access.local.name not in self._locals:
+                self._locals[access.local.name] = make_local(access.local)
+        self._leases[recording.name] = make_leases(
+            recording, self._known, self._store, self._locals
+        )
+        if recording.clocked and self._home is None:
+            self._home = Follower(recording)
+        return recording
+
+    # Running
+
+    def start_iterations(self) -> None:
+        """Wait for all workers; assignments made so far are visible after it."""
+        if self._home is None:
+            raise ParameterServerError(
+                "start_iterations: no recording ends with virtual_clock()"
+            )
+        self._return_home()
+        self.barrier()
+
+    def follow(self, name: str) -> None:
+        """Run another recording once, from its first call, at the present clock."""
+        if name not in self._recordings:
+            raise ParameterServerError(unknown("recording", name, self._recordings))
+        self._between("follow")
+        self._current = Follower(self._recordings[name])
+        self._bound = self._leases[name]
+
+    def read(self, handle: int) -> Array:
+        """Wait for values fresh enough; the array must not be written."""
+        lease = self._step(Kind.READ, handle)
+        if self._assignments:
+            self._refuse_unsettled()
+        self._store.pull(lease.table, self._clock, lease.slack)
+        lease.fill()
+        return _granted(lease)
+
+    def post_read(self, handle: int) -> None:
+        """Give the lease of a read back."""
+        self._finish(self._step(Kind.POST_READ, handle))
+
+    def pre_update(self, handle: int) -> Array:
+        """An array for the update; it holds no defined values."""
+        lease = self._step(Kind.PRE_UPDATE, handle)
+        self._store.claim(lease.table, self._clock)
+        lease.clear()
+        return _granted(lease)
+
+    def update(self, handle: int) -> None:
+        """Hand the update in."""
+        lease = self._step(Kind.UPDATE, handle)
+        lease.add()
+        self._finish(lease)
+
+    def local_access(self, handle: int) -> Array:
+        """The worker's own array."""
+        return _granted(self._step(Kind.LOCAL_ACCESS, handle))
+
+    def post_local_access(self, handle: int) -> None:
+        """Give the array back."""
+        self._step(Kind.POST_LOCAL_ACCESS, handle)
+        self._rest()
+
+    def clock(self) -> None:
+        """End the iteration; returns at once, the next read waits for the others."""
+        self._step(Kind.CLOCK)
+        self._store.close(self._clock, self._hyper, self._flags)
+        self._clock += 1
+        self._rest()
+
+    # Around it
+
+    def set_hyper(self, rate: float, iteration: int) -> None:
+        """The learning rate and iteration of the updates that follow."""
+        self._hyper = replace(self._hyper, rate=rate, iteration=iteration)
+
+    def set_normalizer(self, weight: float) -> None:
+        """This worker's share in the means that follow, such as its label count."""
+        self._normalizer = weight
+
+    def values(self, table: str) -> Array:
+        """The table with the updates of all workers and clocks so far, `size` elements.
+
+        A view that stays as it is until this worker's next update of the table. With
+        one worker it may be written; otherwise use `assign`.
+        """
+        weights, _ = self._settled(table, "values")
+        return self._shown(table, weights)
+
+    def history(self, table: str) -> list[Array]:
+        """The rule's history arrays, as `values`."""
+        _, slots = self._settled(table, "history")
+        return [self._shown(table, slot) for slot in slots]
+
+    def assign(self, table: str, values: Array) -> None:
+        """Replace the table's values; all workers see it after the next `barrier`.
+
+        If several workers assign, the lowest rank wins. A single worker's assignment
+        counts at once.
+        """
+        self._between("assign")
+        self._assignments.add_weights(self._known, table, values)
+        if self.ranks == 1:
+            self.barrier()
+
+    def assign_history(self, table: str, slots: Sequence[Array]) -> None:
+        """Replace the rule's history arrays, as `assign`."""
+        self._between("assign_history")
+        self._assignments.add_history(self._known, table, slots)
+        if self.ranks == 1:
+            self.barrier()
+
+    def barrier(self) -> None:
+        """Wait for all workers; assignments made before are visible after it."""
+        self._between("barrier")
+        _, owners = self._store.meet(self._clock, [], self._assignments.targets)
+        if not owners:
+            return
+        self._assignments.write(self._known, self._store, self._clock, owners)
+        self._store.meet(self._clock, [], [])
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """The sums over all workers, which all must ask for; added in rank order."""
+        self._between("total")
+        sums, _ = self._store.meet(self._clock, values, [])
+        return sums
+
+    def request(self, flags: int) -> None:
+        """Or these bits to the flags that this worker sends with each clock."""
+        self._flags |= flags
+
+    def withdraw(self, flags: int) -> None:
+        """Send these bits no longer."""
+        self._flags &= ~flags
+
+    def requested(self) -> int:
+        """The or of all workers' flags in the last clock that all have heard of.
+
+        Between two iterations all workers get the same answer (without slack).
+        """
+        return self._store.flags()
+
+    def clipping(self) -> Clipping | None:
+        """What clip_gradients did in the last clock that this worker has heard of."""
+        return self._store.clipping()
+
+    def stats(self) -> str:
+        """Waiting, bytes and staleness of each table, as JSON."""
+        return self._store.stats.as_json()
+
+    def shutdown(self) -> None:
+        """Leave. The others must not need this worker's updates any more."""
+        self._store.shutdown()
+
+    # Inside
+
+    @property
+    def _known(self) -> Scheme:
+        if self._scheme is None:
+            raise ParameterServerError("call create_tables first")
+        return self._scheme
+
+    def _recording(self, call: str) -> Recorder:
+        if self._recorder is None:
+            raise ParameterServerError(f"{call}: call begin_virtual_iteration first")
+        return self._recorder
+
+    def _step(self, kind: Kind, handle: int | None = None) -> Lease:
+        if self._current is None:
+            raise ParameterServerError(f"{kind.value}: call start_iterations first")
+        access = self._current.step(kind, handle)
+        return self._bound[access.handle]
+
+    def _finish(self, lease: Lease) -> None:
+        """After a table's closing call: its last one sends the update."""
+        if lease.pushes:
+            self._store.push(lease.table, self._clock, self._hyper, self._normalizer)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Another recording, run through, gives way to the training one."""
+        if self._current is not self._home and not self._started:
+            self._return_home()
+
+    def _return_home(self) -> None:
+        assert self._home is not None
+        self._current = self._home
+        self._bound = self._leases[self._home.recording.name]
+
+    @property
+    def _started(self) -> bool:
+        return self._current is not None and self._current.started
+
+    def _between(self, call: str) -> None:
+        if self._current is not None and self._current.started:
+            raise ParameterServerError(
+                f"recording {self._current.recording.name!r}: expected "
+                f"{self._current.expected}, got {call}, which belongs between two "
+                "iterations"
+            )
+
+    def _settled(self, table: str, call: str) -> tuple[Array, tuple[Array, ...]]:
+        self._between(call)
+        return self._store.settled(self._known.find(table), self._clock)
+
+    def _shown(self, table: str, array: Array) -> Array:
+        view = array[: self._known.tables[self._known.find(table)].size]
+        view.flags.writeable = self.ranks == 1
+        return view
+
+    def _refuse_unsettled(self) -> NoReturn:
+        raise ParameterServerError(
+            "read: an assignment is not settled; every worker must call barrier() first"
+        )
+
+
+def _granted(lease: Lease) -> Array:
+    assert isinstance(lease.array, np.ndarray)
+    return lease.array

@@ -1,0 +1,103 @@
+"""The store of a single worker: no network, no threads, no copies.
+
+A table's rule runs as soon as its update is handed in, on the very array that the
+worker reads; with clip_gradients it has to wait for the end of the clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from geeps_caffe.device.array import Array, allocate
+from geeps_caffe.paramserver.applier import Applier
+from geeps_caffe.paramserver.memory import Memory, nbytes
+from geeps_caffe.paramserver.reduction import Reduction
+from geeps_caffe.paramserver.scheme import Scheme
+from geeps_caffe.paramserver.stats import Stats
+from geeps_caffe.solvers import Clipping, Hyper, clip, normalization
+
+_ALONE = Reduction("sum", [1.0])  # of one update, whatever the reduction
+
+
+class LocalStore:
+    """See `store.Store`."""
+
+    rank = 0
+    ranks = 1
+
+    def __init__(self) -> None:
+        self.stats = Stats(0, 1)
+        self._flags = 0
+        self._clipping: Clipping | None = None
+        self._waiting: list[int] = []  # tables whose clock needs the norm of all
+
+    def create(self, scheme: Scheme) -> None:
+        """Allocate the tables, zeroed."""
+        self.stats = Stats(0, 1, (table.name for table in scheme.tables))
+        fresh = tuple(replace(table, slack=0) for table in scheme.tables)
+        scheme = replace(scheme, tables=fresh)  # alone, nothing is ever stale
+        self._memory = Memory(scheme, 1, allocate(nbytes(scheme, 1)))
+        self._appliers = [
+            Applier(scheme, t, self._memory.weights[t], self._memory.history[t])
+            for t in range(len(scheme.tables))
+        ]
+
+    def weights(self, table: int) -> Array:
+        """The only copy there is, slack or not."""
+        return self._memory.weights[table]
+
+    def gradient(self, table: int) -> Array:
+        """The one update slot; it is free again after `push` or `close`."""
+        return self._memory.update(0, table, 0)
+
+    def pull(self, table: int, clock: int, slack: int) -> None:
+        """Nothing to wait for."""
+        self.stats.tables[table].count_pull(self.weights(table).nbytes, 0.0, 0)
+
+    def claim(self, table: int, clock: int) -> None:
+        """Always free: `push` and `close` use it up."""
+
+    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
+        """Apply the rule, now or at the end of the clock."""
+        self.stats.tables[table].count_push(self.gradient(table).nbytes, 0.0)
+        if hyper.clips and self._appliers[table].rule is not None:
+            self._waiting.append(table)
+            return
+        self._apply(table, hyper, normalization(hyper, None))
+
+    def close(self, clock: int, hyper: Hyper, flags: int) -> None:
+        """Apply what waited for the norm."""
+        self._flags = flags
+        self.stats.clocks += 1
+        if not self._waiting:
+            return
+        squares = [
+            self._appliers[t].squares([self.gradient(t)], _ALONE) for t in self._waiting
+        ]
+        self._clipping = clip(hyper, squares)
+        for table in self._waiting:
+            self._apply(table, hyper, normalization(hyper, self._clipping))
+        self._waiting.clear()
+
+    def _apply(self, table: int, hyper: Hyper, scale: float) -> None:
+        self._appliers[table].apply([self.gradient(table)], _ALONE, hyper, scale)
+
+    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
+        """The arrays themselves."""
+        return self._memory.weights[table], self._memory.history[table]
+
+    def meet(
+        self, clock: int, values: Sequence[float], assigned: Sequence[int]
+    ) -> tuple[list[float], dict[int, int]]:
+        """Nobody to wait for."""
+        return [float(value) for value in values], dict.fromkeys(assigned, 0)
+
+    def flags(self) -> int:
+        """Known at once."""
+        return self._flags
+
+    def clipping(self) -> Clipping | None:
+        """Of the last clock that clipped."""
+        return self._clipping
+
+    def shutdown(self) -> None:
+        """Nothing to leave."""

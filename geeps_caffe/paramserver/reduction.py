@@ -1,0 +1,46 @@
+"""Several workers' updates as one: sums in worker order, weighted or not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+
+
+class Reduction:
+    """How to form the mean or sum of the updates of one table and clock.
+
+    Args:
+        reduce: `mean` or `sum`.
+        weights: one a worker; their worker's share in a mean, as numbers of equal
+            kind (such as how many labels its loss counted). A sum ignores them.
+    """
+
+    def __init__(self, reduce: str, weights: Sequence[float]) -> None:
+        self.factors: tuple[float, ...] | None = None  # None: all 1
+        self.scale = 1.0  # of the sum of factor times update
+        if reduce == "sum" or len(weights) == 1:
+            return
+        total = sum(weights)
+        if total <= 0 or min(weights) == max(weights):
+            self.scale = 1.0 / len(weights)
+            return
+        self.factors = tuple(weights)
+        self.scale = 1.0 / total
+
+    def add_up(self, updates: Sequence[Array], out: Array, spare: Array) -> Array:
+        """The sum, yet to be scaled: in `out`, or the only update itself."""
+        if self.factors is None:
+            return _plain_sum(updates, out)
+        np.multiply(updates[0], self.factors[0], out=out)
+        for update, factor in zip(updates[1:], self.factors[1:], strict=True):
+            np.multiply(update, factor, out=spare)
+            np.add(out, spare, out=out)
+        return out
+
+
+def _plain_sum(updates: Sequence[Array], out: Array) -> Array:
+    total = updates[0]
+    for update in updates[1:]:
+        total = np.add(total, update, out=out)
+    return total

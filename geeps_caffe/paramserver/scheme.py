@@ -1,0 +1,144 @@
+"""What all workers must agree on before they share anything, and its digest."""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from geeps_caffe.errors import InputError, ParameterServerError, unknown
+from geeps_caffe.paramserver.table import Segment, Table
+from geeps_caffe.solvers import RULES, Hyper, Rule, find_rule
+
+ADD = "add"  # GeePS's own: workers send finished updates, the shard adds them
+REDUCTIONS = ("mean", "sum")
+ASYNC = -1  # a slack without bound: updates count when they arrive
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Tables, and how the updates of several workers become one.
+
+    `hyper` holds the numbers of the rules; its rate and iteration change by clock.
+    """
+
+    tables: tuple[Table, ...]
+    rule: str = ADD
+    reduce: str = "mean"
+    hyper: Hyper = field(default_factory=lambda: Hyper(rate=0.0))
+
+    def __post_init__(self) -> None:
+        """Check names; see to it that each table's rule can use the numbers."""
+        if not self.tables:
+            raise ParameterServerError("no tables: there is nothing to share")
+        self._check_names()
+        for i, table in enumerate(self.tables):
+            if self.reduce_of(i) not in REDUCTIONS:
+                raise ParameterServerError(
+                    f"table {table.name!r}: "
+                    + unknown("reduction", self.reduce_of(i), REDUCTIONS)
+                )
+            rule = self.rule_of(i)
+            if rule is not None:
+                rule.check(self.hyper)
+
+    def _check_names(self) -> None:
+        names = [table.name for table in self.tables]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ParameterServerError(f"two tables have the name {twice[0]!r}")
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """The place of each table by its name."""
+        return {table.name: i for i, table in enumerate(self.tables)}
+
+    def find(self, name: str) -> int:
+        """The place of the table of this name, or an error with the nearest one."""
+        if name not in self.index:
+            raise ParameterServerError(unknown("table", name, self.index))
+        return self.index[name]
+
+    def rule_of(self, table: int) -> Rule | None:
+        """The solver rule of a table; None where updates are just added."""
+        name = self.tables[table].rule or self.rule
+        if name == ADD:
+            return None
+        try:
+            return find_rule(name)
+        except InputError as error:
+            raise ParameterServerError(unknown("rule", name, [ADD, *RULES])) from error
+
+    def reduce_of(self, table: int) -> str:
+        """`mean` or `sum`."""
+        return self.tables[table].reduce or self.reduce
+
+    def slots_of(self, table: int) -> int:
+        """How many history arrays the table's rule keeps."""
+        rule = self.rule_of(table)
+        return 0 if rule is None else len(rule.slots)
+
+    @cached_property
+    def text(self) -> str:
+        """One line a fact, for people: what a digest is made of."""
+        lines = [f"rule {self.rule}, reduce {self.reduce}"]
+        constants = replace(self.hyper, rate=0.0, iteration=0)
+        lines += [f"{name} {value}" for name, value in asdict(constants).items()]
+        for table in self.tables:
+            lines.append(
+                f"table {table.name}: {table.rows} rows of {table.row_width} "
+                f"{table.dtype}, size {table.size}, layout {table.layout}, "
+                f"slack {table.slack}, rule {table.rule}, reduce {table.reduce}"
+            )
+            lines += [f"  {_describe(segment)}" for segment in table.segments]
+        return "\n".join(lines)
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal schemes, on any machine."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def _describe(segment: Segment) -> str:
+    return (
+        f"{segment.name}: elements {segment.offset} to {segment.stop}, "
+        f"lr_mult {segment.lr_mult:g}, decay_mult {segment.decay_mult:g}"
+    )
+
+
+def difference(mine: str, theirs: str, my_name: str, their_name: str) -> str:
+    """The lines in which two schemes' texts differ, at most 20 of them."""
+    lines = list(
+        difflib.unified_diff(
+            mine.splitlines(), theirs.splitlines(), my_name, their_name, "", "", 0, ""
+        )
+    )
+    more = [f"... and {len(lines) - 20} more lines"] if len(lines) > 20 else []
+    return "\n".join(lines[:20] + more)
+
+
+def write_scheme(scheme: Scheme) -> str:
+    """As JSON."""
+    return json.dumps(asdict(scheme))
+
+
+def read_scheme(text: str) -> Scheme:
+    """From JSON that `write_scheme` made.
+
+    Raises:
+        ParameterServerError: the text is not a scheme.
+    """
+    try:
+        fields = json.loads(text)
+        tables = tuple(_read_table(table) for table in fields.pop("tables"))
+        hyper = Hyper(**fields.pop("hyper"))
+        return Scheme(tables=tables, hyper=hyper, **fields)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ParameterServerError(f"not a scheme of tables: {error}") from error
+
+
+def _read_table(fields: dict[str, Any]) -> Table:
+    segments = tuple(Segment(**segment) for segment in fields.pop("segments"))
+    return Table(segments=segments, **fields)

@@ -1,0 +1,67 @@
+"""What a client asks of the owner of the tables, in this process or another."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.scheme import Scheme
+from geeps_caffe.paramserver.stats import Stats
+from geeps_caffe.solvers import Clipping, Hyper
+
+
+class Store(Protocol):
+    """Tables are named by their place in the scheme, clocks counted from 0.
+
+    Arrays hold a table's `elements` and keep their address, so that a program may
+    bind them once. Which worker may use them when is the client's business.
+    """
+
+    rank: int
+    ranks: int
+    stats: Stats
+
+    def create(self, scheme: Scheme) -> None:
+        """Make the tables, all zero, or join those that others made."""
+
+    def weights(self, table: int) -> Array:
+        """What this worker reads between `pull` and `push`."""
+
+    def gradient(self, table: int) -> Array:
+        """Where this worker leaves its update before `push`."""
+
+    def pull(self, table: int, clock: int, slack: int) -> None:
+        """Wait until `weights` holds all updates of clocks < clock - slack."""
+
+    def claim(self, table: int, clock: int) -> None:
+        """Wait until `gradient` is free for this clock; what it holds is undefined."""
+
+    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
+        """Hand in the update; this worker won't use the table again in this clock."""
+
+    def close(self, clock: int, hyper: Hyper, flags: int) -> None:
+        """The clock is over for this worker; tables not pushed have no update."""
+
+    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
+        """Weights and history with all updates of clocks < clock.
+
+        They do not change until this worker pushes the table in `clock`.
+        """
+
+    def meet(
+        self, clock: int, values: Sequence[float], assigned: Sequence[int]
+    ) -> tuple[list[float], dict[int, int]]:
+        """Wait for all workers.
+
+        Returns:
+            the sums of their `values`, and for each number in someone's `assigned`
+            the lowest rank that named it.
+        """
+
+    def flags(self) -> int:
+        """The flags of all workers, or-ed, of the last clock that all know alike."""
+
+    def clipping(self) -> Clipping | None:
+        """What clip_gradients last did, as far as this worker has heard."""
+
+    def shutdown(self) -> None:
+        """Leave; the tables are gone for this worker."""

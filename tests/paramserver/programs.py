@@ -1,0 +1,57 @@
+"""Small programs on the GeePS client, for tests of stores and clients."""
+
+import numpy as np
+
+
+class Program:
+    """Reads and updates every table once a clock, whole; top-down, as a net does."""
+
+    def __init__(self, client, tables, **scheme):
+        self.client = client
+        self.tables = tables
+        client.create_tables(tables, **scheme)
+        client.begin_virtual_iteration()
+        opened = [
+            (client.virtual_read(t.name), client.virtual_pre_update(t.name))
+            for t in tables
+        ]
+        closed = [
+            (client.virtual_update(update), client.virtual_post_read(read))
+            for read, update in reversed(opened)
+        ]
+        client.virtual_clock()
+        client.finish_virtual_iteration()
+        self.handles = list(zip(opened, reversed(closed), strict=True))
+
+    def start(self, values=None):
+        if values is not None and self.client.rank == 0:
+            for table, value in zip(self.tables, values, strict=True):
+                self.client.assign(table.name, value)
+        self.client.start_iterations()
+
+    def open(self):
+        """Leases (weights, update) of all tables."""
+        return [
+            (self.client.read(read), self.client.pre_update(update))
+            for (read, update), _ in self.handles
+        ]
+
+    def close(self):
+        for _, (update, read) in reversed(self.handles):
+            self.client.update(update)
+            self.client.post_read(read)
+        self.client.clock()
+
+    def step(self, grads):
+        """One iteration with these gradients; returns copies of what was read."""
+        leases = self.open()
+        seen = [weights.copy() for weights, _ in leases]
+        for (_, update), grad in zip(leases, grads, strict=True):
+            update[...] = grad
+        self.close()
+        return seen
+
+
+def gradients(tables, rng):
+    """Random ones, of the tables' sizes and dtypes."""
+    return [rng.standard_normal(t.size).astype(np.dtype(t.dtype)) for t in tables]
