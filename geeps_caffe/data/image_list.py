@@ -1,0 +1,56 @@
+"""List files of images: a line for each, `name label`."""
+
+from dataclasses import dataclass
+
+from geeps_caffe.data.database import describe, missing
+from geeps_caffe.errors import DataError
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One line of a list file."""
+
+    name: str
+    label: int
+
+
+def read_image_list(path: str, root: str = "") -> list[Listed]:
+    """The images of the list file at `path`, `root` put before each name.
+
+    The label is the last word, after a blank or a tab; the name may hold blanks.
+    Blanks at the end, empty lines and Windows line ends do no harm.
+
+    Raises:
+        DataError: the file is missing or empty, or a line has no label.
+    """
+    lines = _lines(path)
+    listed = [
+        _read(line, f"{path}:{number}", root)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
+    if not listed:
+        raise DataError(f"image list {describe(path)} is empty")
+    return listed
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
+            return file.read().split("\n")
+    except FileNotFoundError as error:
+        raise DataError(missing(path, "image list")) from error
+    except OSError as error:
+        raise DataError(f"image list {describe(path)}: {error.strerror}") from error
+
+
+def _read(line: str, place: str, root: str) -> Listed:
+    words = line.strip().rsplit(maxsplit=1)
+    try:
+        name, label = words
+        return Listed(root + name, int(label))
+    except ValueError:
+        raise DataError(
+            f"{place}: {line.strip()!r} has no label; expected an image name and a "
+            "whole number, such as 'cat.jpg 3' (0 if there is no label)"
+        ) from None

@@ -1,0 +1,167 @@
+"""LMDB databases: read-only, without a lock, records straight from mapped memory."""
+
+import errno
+import os
+import weakref
+from pathlib import Path
+
+import lmdb
+import numpy as np
+
+from geeps_caffe.data.database import describe, file_system, kind_of, missing
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import DataError
+
+_NEAR = 64  # steps that are cheaper than an index of all keys
+
+
+class Lmdb:
+    """An LMDB database, as `convert_imageset` writes it.
+
+    Nothing is written beside the data, so read-only and network folders work. The
+    index of keys is made at the first jump; reading on in order needs none.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._shared = _open(path)
+        self._transaction = self._shared.environment.begin(buffers=True)
+        self._cursor = self._transaction.cursor()
+        self._length: int = self._transaction.stat()["entries"]
+        self._at = -1  # where the cursor stands
+        self._index: _Keys | None = None
+        if not self._length:
+            raise DataError(
+                f"LMDB {describe(path)} holds no records; make it again and look at "
+                "what the converter says it has written"
+            )
+
+    def __len__(self) -> int:
+        return self._length
+
+    def read(self, index: int) -> memoryview:
+        """The value of record `index`, counted on from the start past the end."""
+        self._seek(index % self._length)
+        value: memoryview = self._cursor.value()
+        return value
+
+    def key(self, index: int) -> str:
+        """The key of record `index`."""
+        self._seek(index % self._length)
+        return bytes(self._cursor.key()).decode("utf-8", "replace")
+
+    def samples(self) -> tuple[int, ...]:
+        """The first records and the last."""
+        return (*range(min(4, self._length)), self._length - 1)
+
+    def close(self) -> None:
+        """Give the files back; records read before are no longer valid."""
+        self._cursor.close()
+        self._transaction.abort()
+
+    def _seek(self, index: int) -> None:
+        step = index - self._at
+        if 0 <= step <= _NEAR and self._at >= 0:
+            for _ in range(step):
+                self._cursor.next()
+        elif index <= _NEAR:
+            self._cursor.first()
+            for _ in range(index):
+                self._cursor.next()
+        elif index == self._length - 1:
+            self._cursor.last()
+        else:
+            self._cursor.set_key(self._keys()[index])
+        self._at = index
+
+    def _keys(self) -> "_Keys":
+        if self._index is None:
+            with self._transaction.cursor() as cursor:
+                keys = [bytes(k) for k in cursor.iternext(keys=True, values=False)]
+            self._index = _Keys(keys)
+        return self._index
+
+
+class _Keys:
+    """All keys in one block of bytes, since a Python object each would be large."""
+
+    def __init__(self, keys: list[bytes]) -> None:
+        self._bytes = b"".join(keys)
+        ends = np.cumsum([len(key) for key in keys])
+        self._ends: Array = np.concatenate([[0], ends])
+
+    def __getitem__(self, index: int) -> bytes:
+        return self._bytes[self._ends[index] : self._ends[index + 1]]
+
+
+class _Shared:
+    """An open environment and who uses it; closed with its last user."""
+
+    def __init__(self, environment: "lmdb.Environment") -> None:
+        self.environment = environment
+        weakref.finalize(self, environment.close)
+
+
+# The library refuses to open an environment twice in a process, but a train and a
+# test net may read the same one. Entries vanish with their last user.
+_OPEN: weakref.WeakValueDictionary[tuple[int, int], _Shared] = (
+    weakref.WeakValueDictionary()
+)
+
+
+def _open(path: str) -> _Shared:
+    if kind_of(path) != "lmdb":
+        raise DataError(_no_lmdb(path))
+    file = path if Path(path).is_file() else os.path.join(path, "data.mdb")
+    try:
+        status = os.stat(file)
+        shared = _OPEN.get((status.st_dev, status.st_ino))
+        if shared is None:
+            shared = _Shared(
+                lmdb.open(
+                    file, subdir=False, readonly=True, lock=False, readahead=False
+                )
+            )
+            _OPEN[status.st_dev, status.st_ino] = shared
+    except (lmdb.Error, OSError) as error:
+        raise DataError(_explain(path, error)) from error
+    return shared
+
+
+def _no_lmdb(path: str) -> str:
+    match kind_of(path):
+        case "":
+            return missing(path, "LMDB database")
+        case "leveldb":
+            return (
+                f"{describe(path)} is a LevelDB database, but LMDB was asked for; "
+                "write `backend: LEVELDB`"
+            )
+    return (
+        f"{describe(path)} is no LMDB database: an LMDB is a folder with a file "
+        "data.mdb"
+    )
+
+
+_ADVICE = {
+    errno.ENOMEM: "the file can't be mapped; raise the limit of address space "
+    "(`ulimit -v unlimited`) or copy it to a local disk",
+    errno.EACCES: "it may not be read; see the rights of the file and of its folders",
+    errno.ENOLCK: "the file system has no locks; copy the database to a local disk",
+    errno.ENOSYS: "the file system can't map files; copy the database to a local disk",
+    errno.ENODEV: "the file system can't map files; copy the database to a local disk",
+}
+
+
+def _explain(path: str, error: Exception) -> str:
+    """The library's error with the path, the file system and what to do."""
+    text = str(error)
+    advice = [a for number, a in _ADVICE.items() if os.strerror(number) in text]
+    if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError)):
+        advice = ["it is damaged, cut off, or of LMDB 1.0; make it again"]
+    elif "already open" in text:
+        advice = ["other code in this process has opened it; close it there first"]
+    return (
+        f"LMDB {describe(path)} can't be opened: {text} "
+        f"[{file_system(path)}]" + "".join(f"; {a}" for a in advice[:1])
+    )

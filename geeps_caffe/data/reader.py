@@ -1,0 +1,224 @@
+"""Batches read ahead of need by threads, handed out in order.
+
+A Feed says how a batch is made, in three stages:
+
+    fetch   the records' bytes; called in the order of batches, by one thread at a time
+    decode  images, labels and the shapes of the tops; by any thread
+    write   the tops' values into arrays of these shapes; by any thread
+
+The reader runs them for the next `depth` batches. Each batch waits in buffers of the
+reader until it is taken, so nothing is allocated once the buffers have their size.
+"""
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+import numpy as np
+
+from geeps_caffe.data.sampler import Batch, Sampler
+from geeps_caffe.device.array import Array, Shape, Shapes, allocate, count
+
+DEPTH = 3  # batches read ahead
+THREADS = 2
+
+
+class Decoded(Protocol):
+    """A batch before it is written."""
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes of the tops."""
+
+
+class Feed(Protocol):
+    """How a batch is made; see the head of this file."""
+
+    def fetch(self, batch: Batch) -> Any:
+        """What `decode` needs, from the source."""
+
+    def decode(self, batch: Batch, fetched: Any) -> Decoded:
+        """The batch in memory, with its shapes."""
+
+    def write(self, batch: Batch, decoded: Any, tops: Sequence[Array]) -> None:
+        """The tops' values, into arrays of the decoded batch's shapes."""
+
+    def close(self) -> None:
+        """Give files back."""
+
+
+@dataclass
+class _Slot:
+    """The buffers of one batch."""
+
+    blocks: list[Array] = field(default_factory=list)  # bytes; they only grow
+    tops: tuple[Array, ...] = ()
+
+    def fit(self, shapes: Shapes) -> tuple[Array, ...]:
+        """Arrays of `shapes` in the slot's memory."""
+        if tuple(top.shape for top in self.tops) != tuple(shapes):
+            self.tops = tuple(self._array(i, shape) for i, shape in enumerate(shapes))
+        return self.tops
+
+    def _array(self, index: int, shape: Shape) -> Array:
+        nbytes = 4 * count(shape)
+        if index == len(self.blocks):
+            self.blocks.append(allocate(nbytes))
+        if self.blocks[index].nbytes < nbytes:
+            self.blocks[index] = allocate(nbytes)
+        return self.blocks[index][:nbytes].view(np.float32).reshape(shape)
+
+
+class _Work:
+    """What the threads share. It knows no Reader, so a forgotten one is collected."""
+
+    def __init__(self, feed: Feed, sampler: Sampler, depth: int) -> None:
+        self.feed = feed
+        self.sampler = sampler
+        self.free: SimpleQueue[_Slot | None] = SimpleQueue()
+        self.in_order = threading.Lock()
+        self.changed = threading.Condition()
+        self.ready: dict[int, _Slot | BaseException] = {}
+        self._ahead = 0  # the next batch to fetch
+        for _ in range(depth):
+            self.free.put(_Slot())
+
+    def fetch(self) -> tuple[int, Batch | None, Any]:
+        """The number of the next batch, the batch, and its records or an error."""
+        with self.in_order:
+            number = self._ahead
+            self._ahead += 1
+            try:
+                batch = self.sampler.batch(number)
+                return number, batch, self.feed.fetch(batch)
+            except BaseException as error:  # it belongs to whoever takes the batch
+                return number, None, error
+
+    def make(self, batch: Batch | None, fetched: Any, slot: _Slot) -> None:
+        """Fill the slot."""
+        if batch is None:
+            raise fetched
+        decoded = self.feed.decode(batch, fetched)
+        self.feed.write(batch, decoded, slot.fit(decoded.shapes))
+
+    def put(self, number: int, outcome: _Slot | BaseException) -> None:
+        """Hand a batch or its error over."""
+        with self.changed:
+            self.ready[number] = outcome
+            self.changed.notify_all()
+
+    def wait(self, number: int) -> _Slot | BaseException:
+        """Batch `number`, which stays where it is."""
+        with self.changed:
+            self.changed.wait_for(lambda: number in self.ready)
+            return self.ready[number]
+
+
+def _read_ahead(work: _Work) -> None:
+    """A thread: fill free slots until None comes."""
+    while (slot := work.free.get()) is not None:
+        number, batch, fetched = work.fetch()
+        try:
+            work.make(batch, fetched, slot)
+        except BaseException as error:
+            work.put(number, error)
+        else:
+            work.put(number, slot)
+
+
+def _stop(work: _Work, threads: Sequence[threading.Thread]) -> None:
+    while not work.free.empty():
+        work.free.get()
+    for _ in threads:
+        work.free.put(None)
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join()
+
+
+class Reader:
+    """The batches of one source layer. Threads start at the first batch asked for."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        sampler: Sampler,
+        depth: int = DEPTH,
+        threads: int = THREADS,
+    ) -> None:
+        self.feed = feed
+        self.sampler = sampler
+        self._depth = max(1, depth)
+        self._threads = max(1, min(threads, self._depth))
+        self._taken = 0
+        self._held: _Slot | None = None
+        self._work: _Work | None = None
+        self._stop: weakref.finalize[Any, Any] | None = None
+
+    def shapes(self) -> Shapes:
+        """The shapes of the next batch; waits until it is there."""
+        return tuple(top.shape for top in self._next().tops)
+
+    def next(self, into: Sequence[Array] | None = None) -> tuple[Array, ...]:
+        """The next batch, copied into `into` if given.
+
+        Without `into` the arrays are the reader's own buffers, float32, and valid
+        until the next call.
+
+        Raises:
+            DataError: the batch can't be made; the message names the record.
+        """
+        slot = self._next()
+        work = self._working()
+        if self._held is not None:
+            work.free.put(self._held)
+        self._held = slot
+        del work.ready[self._taken]
+        self._taken += 1
+        for target, top in zip(into or (), slot.tops, strict=False):
+            target[...] = top
+        return slot.tops
+
+    def position(self) -> dict[str, int | None]:
+        """The position after the batches taken, for a snapshot."""
+        return self.sampler.state(self._taken)
+
+    def restore(self, position: Mapping[str, Any]) -> str:
+        """Go on at a saved position; returns a sentence for the log, or ""."""
+        self._halt()
+        notice = self.sampler.restore(position)
+        self._taken = 0
+        return notice
+
+    def close(self) -> None:
+        """Stop the threads and give the files back."""
+        self._halt()
+        self.feed.close()
+
+    def _next(self) -> _Slot:
+        outcome = self._working().wait(self._taken)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def _working(self) -> _Work:
+        if self._work is None:
+            self._work = work = _Work(self.feed, self.sampler, self._depth + 1)
+            threads = [
+                threading.Thread(
+                    target=_read_ahead, args=(work,), name="data reader", daemon=True
+                )
+                for _ in range(self._threads)
+            ]
+            self._stop = weakref.finalize(self, _stop, work, threads)
+            for thread in threads:
+                thread.start()
+        return self._work
+
+    def _halt(self) -> None:
+        if self._stop is not None:
+            self._stop()
+        self._work = self._stop = self._held = None

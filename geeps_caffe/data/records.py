@@ -1,0 +1,120 @@
+"""The feed of a Data layer: Datum records of a database."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from geeps_caffe.data.database import Database, Record
+from geeps_caffe.data.datum import Datum, DatumReader
+from geeps_caffe.data.decode import Colour, decode, to_colour
+from geeps_caffe.data.pictures import Pictures, arrange, write
+from geeps_caffe.data.sampler import Batch
+from geeps_caffe.data.transform import Transform
+from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.errors import DataError
+
+
+@dataclass(frozen=True)
+class _Fetched:
+    records: Sequence[Record]
+    numbers: Array
+
+
+class RecordFeed:
+    """Reads records of `database`, decodes and transforms them."""
+
+    def __init__(
+        self, database: Database, transform: Transform, colour: Colour, tops: int
+    ) -> None:
+        self._database = database
+        self._transform = transform
+        self._colour = colour
+        self._tops = tops
+        self._expected: Shape | None = None
+        self._alone = threading.Lock()  # a database takes one call at a time
+
+    def survey(self, batch_size: int) -> tuple[Shape, bool]:
+        """The shape of an image after the crop, and whether sizes may vary.
+
+        Looks at the first records and the last, so that a wrong mean, crop or
+        number of channels is seen before training.
+
+        Raises:
+            DataError: a record is broken or does not fit; it is named.
+        """
+        first = self._read(self._database.read(0), 0)
+        image = self._image(first, 0)
+        varies = (
+            batch_size == 1 and first.encoded is not None and not self._transform.crop
+        )
+        shape = self._transform.output(image.shape)
+        self._expected = None if varies else shape
+        for number in self._database.samples():
+            self._check(number, shape)
+        return shape, varies
+
+    def fetch(self, batch: Batch) -> _Fetched:
+        """See Feed."""
+        with self._alone:
+            records = [self._database.read(i) for i in batch.records.tolist()]
+        return _Fetched(records, batch.records)
+
+    def decode(self, batch: Batch, fetched: _Fetched) -> Pictures:
+        """See Feed."""
+        del batch
+        reader = DatumReader()
+        data = [
+            self._read(record, i, reader)
+            for record, i in zip(fetched.records, fetched.numbers, strict=True)
+        ]
+        images = [self._image(d, i) for d, i in zip(data, fetched.numbers, strict=True)]
+        return arrange(
+            images,
+            [d.label for d in data],
+            self._transform,
+            self._tops,
+            self._expected,
+            lambda i: self._name(fetched.numbers[i]),
+        )
+
+    def write(self, batch: Batch, decoded: Pictures, tops: Sequence[Array]) -> None:
+        """See Feed."""
+        write(self._transform, batch, decoded, tops)
+
+    def close(self) -> None:
+        """See Feed."""
+        self._database.close()
+
+    def _check(self, number: int, shape: Shape) -> None:
+        image = self._image(self._read(self._database.read(number), number), number)
+        arrange(
+            [image],
+            [0],
+            self._transform,
+            1,
+            self._expected,
+            lambda _: self._name(number),
+        )
+
+    def _read(
+        self, record: Record, number: Any, reader: DatumReader | None = None
+    ) -> Datum:
+        try:
+            return (reader or DatumReader()).read(record)
+        except ValueError as error:
+            raise DataError(f"{self._name(number)}: {error}") from error
+
+    def _image(self, datum: Datum, number: Any) -> Array:
+        if datum.encoded is None:
+            assert datum.pixels is not None
+            return to_colour(datum.pixels, self._colour)
+        try:
+            return decode(datum.encoded, self._colour)
+        except ValueError as error:
+            raise DataError(f"{self._name(number)}: {error}") from error
+
+    def _name(self, number: Any) -> str:
+        with self._alone:
+            key = self._database.key(int(number))
+        return f"record {int(number)} (key {key!r}) of {self._database.path!r}"
