@@ -1,7 +1,11 @@
 """The language of models: prototxt files, weight files, and their messages.
 
-Usable alone; imports nothing of geeps_caffe.
+Usable alone; imports nothing of geeps_caffe. Reading text needs only protobuf; what
+reads and writes arrays loads NumPy when it is first asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from prototxt.document import Document
 from prototxt.errors import Fault, PrototxtError
@@ -36,9 +40,47 @@ from prototxt.text import (
     write_text,
 )
 
+if TYPE_CHECKING:
+    from prototxt.blobs import Blob
+    from prototxt.hdf5 import write_state_hdf5, write_weights_hdf5
+    from prototxt.state import State, read_state, write_state
+    from prototxt.weights import (
+        WeightsFile,
+        WeightsLayer,
+        read_blob,
+        read_weights,
+        write_blob,
+        write_weights,
+    )
+
+# Names that need NumPy (and h5py): where they are.
+_LATE = {
+    "Blob": "prototxt.blobs",
+    "State": "prototxt.state",
+    "WeightsFile": "prototxt.weights",
+    "WeightsLayer": "prototxt.weights",
+    "read_blob": "prototxt.weights",
+    "read_state": "prototxt.state",
+    "read_weights": "prototxt.weights",
+    "write_blob": "prototxt.weights",
+    "write_state": "prototxt.state",
+    "write_state_hdf5": "prototxt.hdf5",
+    "write_weights": "prototxt.weights",
+    "write_weights_hdf5": "prototxt.hdf5",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a module that needs NumPy when one of its names is first used."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'prototxt' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
+
+
 __all__ = [
     "TEST",
     "TRAIN",
+    "Blob",
     "BlobProto",
     "BlobShape",
     "Datum",
@@ -54,7 +96,10 @@ __all__ = [
     "PrototxtError",
     "SolverParameter",
     "SolverState",
+    "State",
     "TransformationParameter",
+    "WeightsFile",
+    "WeightsLayer",
     "enum_name",
     "enum_value",
     "kind_of",
@@ -62,8 +107,16 @@ __all__ = [
     "parse_net",
     "parse_solver",
     "parse_text",
+    "read_blob",
     "read_net",
     "read_solver",
+    "read_state",
     "read_text",
+    "read_weights",
+    "write_blob",
+    "write_state",
+    "write_state_hdf5",
     "write_text",
+    "write_weights",
+    "write_weights_hdf5",
 ]

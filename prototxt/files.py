@@ -1,4 +1,4 @@
-"""Files: opening them with a helpful fault, what kind they are, replacing them safely."""
+"""Files: opening with a helpful fault, telling kinds apart, replacing safely."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 from prototxt.errors import PrototxtError, nearest
-from prototxt.wire import LENGTH, VARINT, Wire
+from prototxt.wire import LENGTH, VARINT, Buffer, Wire
 
 FilePath: TypeAlias = str | os.PathLike[str]
 Kind = Literal[
@@ -98,7 +98,9 @@ def kind_of(path: FilePath) -> Kind:
     with open_file(path) as file:
         head = file.read(_HEAD)
     if head.startswith(HDF5_MAGIC):
-        return _hdf5_kind(path)
+        from prototxt.hdf5 import kind_of_hdf5  # noqa: PLC0415  h5py is optional
+
+        return kind_of_hdf5(path)
     if is_text(head):
         return _text_kind(decode(head))
     return binary_kind(read_bytes(path), os.fspath(path))
@@ -122,13 +124,7 @@ def _text_kind(text: str) -> Kind:
     return "unknown"
 
 
-def _hdf5_kind(path: FilePath) -> Kind:
-    from prototxt.hdf5 import holds_state  # noqa: PLC0415  h5py is optional
-
-    return "hdf5 state" if holds_state(path) else "hdf5 weights"
-
-
-def binary_kind(content: bytes, path: str) -> Kind:
+def binary_kind(content: Buffer, path: str) -> Kind:
     """What kind of message the bytes are, judged by the fields at their top."""
     try:
         found = {(f.number, f.kind) for f in Wire(content, path).fields()}

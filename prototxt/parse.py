@@ -14,7 +14,12 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from prototxt import values
 from prototxt.errors import Fault, PrototxtError
 from prototxt.origins import explain_unknown
-from prototxt.schema import Message, MessageClass
+from prototxt.schema import (
+    Message,
+    MessageClass,
+    repeated_fields,
+    required_fields,
+)
 from prototxt.source import Source
 from prototxt.tokens import BROKEN, END, NUMBER, STRING, WORD, Token, tokenize
 
@@ -49,21 +54,17 @@ class _Field:
 
 @cache
 def _fields(descriptor: Descriptor) -> dict[str, _Field]:
+    repeated = repeated_fields(descriptor)
     return {
         f.name: _Field(
             f.name,
             _KINDS[f.type],
-            bool(f.is_repeated),
+            f.name in repeated,
             f.message_type or f.enum_type,
             f.full_name in _LAYERS,
         )
         for f in descriptor.fields
     }
-
-
-@cache
-def _required(descriptor: Descriptor) -> tuple[str, ...]:
-    return tuple(f.name for f in descriptor.fields if f.is_required)
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class _Parser:
                 self._field(message, known, path, token)
             if self.tokens[self.at].kind in (",", ";"):
                 self.at += 1
-        for name in _required(message.DESCRIPTOR):
+        for name in required_fields(message.DESCRIPTOR):
             if not message.HasField(name):
                 self._note(opening.offset, f"the field '{name}' is missing here")
 

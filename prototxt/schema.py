@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from google.protobuf import descriptor_pb2, message_factory
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from google.protobuf.descriptor_pool import DescriptorPool
 
 # A message's fields are known only at run time, so the type checker sees Any.
@@ -87,11 +87,23 @@ def enum_value(enum_type: str, name: str) -> int:
     return int(enum(enum_type).values_by_name[name].number)
 
 
-def is_repeated(field: FieldDescriptor) -> bool:
-    """Whether a field can be given more than once."""
-    return bool(field.is_repeated)
+@cache
+def _labels(message_type: Descriptor) -> dict[str, int]:
+    # The library's own names for this differ between its versions 5 and 7.
+    proto = descriptor_pb2.DescriptorProto()
+    message_type.CopyToProto(proto)
+    return {field.name: field.label for field in proto.field}
 
 
-def field_names(message_type: Descriptor) -> tuple[str, ...]:
-    """The names of all fields of a message, in the order of caffe.proto."""
-    return tuple(field.name for field in message_type.fields)
+@cache
+def repeated_fields(message_type: Descriptor) -> frozenset[str]:
+    """The names of the fields that can be given more than once."""
+    repeated = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
+    return frozenset(n for n, v in _labels(message_type).items() if v == repeated)
+
+
+@cache
+def required_fields(message_type: Descriptor) -> tuple[str, ...]:
+    """The names of the fields that must be given, in the order of caffe.proto."""
+    required = descriptor_pb2.FieldDescriptorProto.LABEL_REQUIRED
+    return tuple(n for n, v in _labels(message_type).items() if v == required)

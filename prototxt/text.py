@@ -27,6 +27,7 @@ from prototxt.upgrade.v1 import upgrade_layer
 from prototxt.write import write_text
 
 __all__ = [
+    "parse_mixed_net",
     "parse_net",
     "parse_solver",
     "parse_text",
@@ -78,6 +79,26 @@ def parse_net(text: str, name: str = "<text>") -> Document:
         raise _placed(error, source, parsed) from error
     document = _upgraded(document, upgraded)
     return document.with_warnings(*_ignored_transforms(document))
+
+
+def parse_mixed_net(text: str, name: str = "<text>") -> Message:
+    """Read a net as it stands; one that mixes formats has old layers brought up.
+
+    Their place among the others is that in the text.
+    """
+    parsed = parse(Source(text, name), NetParameter)
+    net = parsed.message
+    if len(net.layer) == 0 or len(net.layers) == 0:
+        return net
+    old = NetParameter(layers=net.layers)
+    current = {"layer": net.layer, "layers": upgrade_net(old, name).message.layer}
+    ordered = [current[entry.field][entry.index] for entry in _entries(parsed)]
+    new = NetParameter()
+    new.CopyFrom(net)
+    new.ClearField("layers")
+    new.ClearField("layer")
+    new.layer.extend(ordered)
+    return new
 
 
 def parse_solver(text: str, name: str = "<text>") -> Document:

@@ -18,6 +18,8 @@ _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?", re.ASCII)
 _WORDS = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
 _TRUE, _FALSE = {"true", "True", "t"}, {"false", "False", "f"}
 
+_FEW = 12  # enum values that a message lists in any case
+
 RANGES = {
     "int32": (-(2**31), 2**31 - 1),
     "uint32": (0, 2**32 - 1),
@@ -82,6 +84,8 @@ def _enum_fault(token: Token, enum: EnumDescriptor) -> str:
         return f"expected {bare} without quotes"
     close = nearest(bare, names)
     hint = f"; did you mean {close}?" if close else ""
+    if len(names) > _FEW and close:
+        return f"unknown value {show(token)}{hint}"
     return f"unknown value {show(token)}{hint} (known: {', '.join(names)})"
 
 
@@ -142,7 +146,10 @@ def show(token: Token) -> str:
     """A token as a message names it."""
     if token.kind == STRING:
         return f"the string {token.text}"
-    return f"'{token.text}'" if token.text else "the end of the file"
+    if not token.text:
+        return "the end of the file"
+    code = "" if token.text.isascii() else f" (U+{ord(token.text[0]):04X})"
+    return f"'{token.text}'{code}"
 
 
 def scalar(kind: str, token: Token, negative: bool, enum: Any) -> int | float | bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from prototxt.schema import Message
+from prototxt.schema import Message, repeated_fields
 
 
 def write_text(message: Message) -> str:
@@ -20,9 +20,10 @@ def write_text(message: Message) -> str:
 
 
 def _lines(message: Message, indent: str) -> Iterator[str]:
+    repeated = repeated_fields(message.DESCRIPTOR)
     for field, value in message.ListFields():
         name = f"{indent}{field.name}"
-        for entry in value if field.is_repeated else (value,):
+        for entry in value if field.name in repeated else (value,):
             if field.message_type is None:
                 yield f"{name}: {_show(field, entry)}"
             else:
@@ -41,7 +42,7 @@ def _show(field: FieldDescriptor, value: Any) -> str:
         return show_float(value)
     if kind == FieldDescriptor.TYPE_DOUBLE:
         return _show_double(value)
-    if kind == FieldDescriptor.TYPE_ENUM:
+    if field.enum_type is not None:
         named = field.enum_type.values_by_number.get(value)
         return named.name if named else str(value)
     return str(value)

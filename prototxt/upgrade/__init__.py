@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prototxt.errors import PrototxtError
 from prototxt.schema import Message
 from prototxt.upgrade.batch_norm import needs_batch_norm_upgrade, upgrade_batch_norm
+from prototxt.upgrade.fork_fields import needs_fork_upgrade, upgrade_fork_fields
 from prototxt.upgrade.inputs import needs_input_upgrade, upgrade_inputs
 from prototxt.upgrade.notes import Note
 from prototxt.upgrade.solver import (
@@ -57,6 +58,7 @@ def needs_net_upgrade(net: Message) -> bool:
         needs_v1_upgrade(net)
         or needs_input_upgrade(net)
         or needs_batch_norm_upgrade(net)
+        or needs_fork_upgrade(net)
     )
 
 
@@ -104,6 +106,9 @@ class _Upgrade:
             self._inputs()
         if needs_batch_norm_upgrade(self.net):
             self._batch_norm()
+        if needs_fork_upgrade(self.net):
+            self.net, notes = upgrade_fork_fields(self.net)
+            self.notes += notes
         return Upgraded(self.net, tuple(self.notes), tuple(self.sources), self.complete)
 
     def _attempt(self, what: str) -> None:

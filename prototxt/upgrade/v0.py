@@ -5,11 +5,11 @@ layer of its own in front of a convolution.
 """
 
 from prototxt.errors import PrototxtError
-from prototxt.schema import Message, NetParameter
+from prototxt.schema import Message, NetParameter, repeated_fields
 from prototxt.upgrade.notes import Note
 
 # V0's type names and V1's.
-_TYPES = {
+TYPES = {
     "accuracy": "ACCURACY",
     "bnll": "BNLL",
     "concat": "CONCAT",
@@ -169,12 +169,12 @@ def _upgrade_layer(connection: Message, new: Message) -> list[Note]:
 
 def _type_number(old: Message, new: Message) -> int:
     types = new.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_name
-    if old.type not in _TYPES:
+    if old.type not in TYPES:
         raise PrototxtError(
             f"layer '{old.name}': unknown V0 layer type '{old.type}' "
-            f"(known: {', '.join(_TYPES)})"
+            f"(known: {', '.join(TYPES)})"
         )
-    return int(types[_TYPES[old.type]].number)
+    return int(types[TYPES[old.type]].number)
 
 
 def _move_fields(old: Message, new: Message) -> list[Note]:
@@ -207,7 +207,7 @@ def _move_hdf5_output(old: Message, new: Message) -> list[Note]:
 def _put(block: Message, name: str, value: object) -> None:
     """Set a field, which may be a message, or repeated where it was not before."""
     field = block.DESCRIPTOR.fields_by_name[name]
-    if field.is_repeated:
+    if name in repeated_fields(block.DESCRIPTOR):
         getattr(block, name).append(value)
     elif field.message_type is not None:
         getattr(block, name).CopyFrom(value)
