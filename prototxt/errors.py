@@ -13,14 +13,18 @@ from dataclasses import dataclass
 class Fault:
     """One thing that is wrong, and where.
 
-    `line` and `column` count from 1; 0 means that no place is known. `source` is the
-    text of the line, for the caret under the fault.
+    Attributes:
+        text: what is wrong.
+        line, column: where, from 1; 0 means that no place is known.
+        source: the text of the line, or the part of a long one that is around.
+        caret: how many characters of `source` stand before the fault.
     """
 
     text: str
     line: int = 0
     column: int = 0
     source: str = ""
+    caret: int = 0
 
     def show(self, name: str) -> str:
         """The fault as `file:line:column: what is wrong`."""
@@ -32,7 +36,7 @@ class Fault:
         if not self.source.strip():
             return self.show(name)
         # Tabs stay tabs, so the caret stands right however wide they are shown.
-        before = self.source[: self.column - 1]
+        before = self.source[: self.caret]
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{self.show(name)}\n  {self.source}\n  {indent}^"
 

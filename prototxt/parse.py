@@ -126,6 +126,10 @@ class _Parser:
         self.faults.append((offset, text, self.layer))
 
     def _stop(self, offset: int, text: str) -> NoReturn:
+        if self.source.text[offset : offset + 1] in ("$", "%", "@"):
+            text += "; is this a template whose variables are not filled in?"
+        elif offset == self.tokens[0].offset:
+            text += "; is this a prototxt?"
         self._note(offset, text)
         raise PrototxtError(self._collect(), self.source.name)
 
@@ -172,12 +176,14 @@ class _Parser:
 
     def _field(self, message: Message, field: _Field, path: str, name: Token) -> None:
         full = f"{path}.{field.name}" if path else field.name
-        self.places.setdefault((self.entry, full), []).append(name.offset)
+        places = self.places.setdefault((self.entry, full), [])
+        places.append(name.offset)
         if not field.repeated and message.HasField(field.name):
             self._warn_twice(full, name)
         colon = self._take(":")
         if field.repeated and self.tokens[self.at].kind == "[":
-            self._list(message, field, full, name)
+            places.pop()
+            self._list(message, field, full, places)
         elif field.kind == "message":
             self._submessage(message, field, full)
         else:
@@ -207,12 +213,15 @@ class _Parser:
             return True
         return False
 
-    def _list(self, message: Message, field: _Field, full: str, name: Token) -> None:
-        """Read `[value, value]`."""
+    def _list(
+        self, message: Message, field: _Field, full: str, places: list[int]
+    ) -> None:
+        """Read `[value, value]`; each value has a place of its own."""
         self.at += 1
         if self._take("]"):
             return
         while True:
+            places.append(self.tokens[self.at].offset)
             if field.kind == "message":
                 self._submessage(message, field, full)
             else:

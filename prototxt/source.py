@@ -7,6 +7,7 @@ from prototxt.errors import Fault
 
 # What ends a line. Form feeds and the like do not: editors do not count them.
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_WINDOW = 60  # characters of a line that are shown on each side of a fault
 
 
 class Source:
@@ -23,8 +24,12 @@ class Source:
         return bisect_right(self._starts, offset)
 
     def fault(self, offset: int, text: str) -> Fault:
-        """A fault at a place, with the text of its line."""
+        """A fault at a place, with the text of its line around it."""
         line = self.line(offset)
         start = self._starts[line - 1]
-        rest = _LINE_END.split(self.text[start : start + 400], maxsplit=1)[0]
-        return Fault(text, line, offset - start + 1, rest)
+        column = offset - start
+        first = start + max(0, column - _WINDOW)
+        after = self.text[first : offset + _WINDOW]
+        shown = after[: offset - first]
+        shown += _LINE_END.split(after[offset - first :], maxsplit=1)[0]
+        return Fault(text, line, column + 1, shown, offset - first)

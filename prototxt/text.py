@@ -5,7 +5,7 @@ to the current one and return a Document, which knows the line of everything.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prototxt.document import Document
 from prototxt.errors import Fault, PrototxtError
@@ -76,7 +76,7 @@ def parse_net(text: str, name: str = "<text>") -> Document:
     try:
         upgraded = upgrade_net(net, name)
     except PrototxtError as error:
-        raise _placed(error, source, parsed) from error
+        raise _placed(error, source, parsed, "input", "layers") from error
     document = _upgraded(document, upgraded)
     return document.with_warnings(*_ignored_transforms(document))
 
@@ -104,20 +104,17 @@ def parse_mixed_net(text: str, name: str = "<text>") -> Message:
 def parse_solver(text: str, name: str = "<text>") -> Document:
     """Read a solver from a text; `name` stands for it in messages."""
     source = Source(text, name)
-    document = _document(source, parse(source, SolverParameter))
+    parsed = parse(source, SolverParameter)
+    document = _document(source, parsed)
     try:
         message, notes = upgrade_solver(document.message, name)
     except PrototxtError as error:
-        offset = document.line_of("solver_type")
-        fault = Fault(error.faults[0].text, offset, 1)
-        raise PrototxtError(fault, name) from error
+        raise _placed(error, source, parsed, "solver_type") from error
     if message.HasField("type"):
         message.type = canonical_type(message.type)
-    lines = document.lines
     warnings = [note.text for note in notes if note.severity != "I"]
-    return Document(message, name, (), document.warnings, lines).with_warnings(
-        *warnings
-    )
+    upgraded = replace(document, message=message, layer_lines=(), entries=())
+    return upgraded.with_warnings(*warnings)
 
 
 def load_text(path: FilePath) -> str:
@@ -214,13 +211,16 @@ def _ignored_transforms(document: Document) -> list[str]:
     ]
 
 
-def _placed(error: PrototxtError, source: Source, parsed: Parsed) -> PrototxtError:
-    """An upgrade's fault with the best place there is for it."""
-    places = parsed.places.get((-1, "input")) or parsed.places.get((-1, "layers"))
-    if not places:
-        return error
-    text = error.faults[0].text
-    return PrototxtError(source.fault(places[0], text), source.name)
+def _placed(
+    error: PrototxtError, source: Source, parsed: Parsed, *fields: str
+) -> PrototxtError:
+    """An upgrade's fault, at the first of the fields that is in the text."""
+    for field in fields:
+        places = parsed.places.get((-1, field))
+        if places:
+            fault = source.fault(places[0], error.faults[0].text)
+            return PrototxtError(fault, source.name)
+    return error
 
 
 def _mixed(source: Source, parsed: Parsed) -> PrototxtError:

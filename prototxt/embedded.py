@@ -1,0 +1,54 @@
+"""Nets that stand in a solver file: net_param, train_net_param, test_net_param."""
+
+from dataclasses import replace
+from typing import Literal
+
+from prototxt.document import Document
+from prototxt.upgrade import INPUT_LAYER, upgrade_net
+
+NetField = Literal["net_param", "train_net_param", "test_net_param"]
+
+
+def embedded_net(solver: Document, field: NetField, index: int = 0) -> Document:
+    """A solver's embedded net in the current format, with the lines of its layers.
+
+    Args:
+        solver: the solver.
+        field: where in the solver the net stands; it must be given there.
+        index: which one, of `test_net_param`.
+
+    Raises:
+        PrototxtError: as `read_net`.
+    """
+    value = getattr(solver.message, field)
+    net = value[index] if field == "test_net_param" else value
+    upgraded = upgrade_net(net, solver.path)
+    first = 0
+    if field == "test_net_param":
+        first = sum(len(n.layer) + len(n.layers) for n in value[:index])
+    layers = "layers" if len(net.layers) > 0 else "layer"
+    lines = solver.lines.get((-1, f"{field}.{layers}"), ())
+    notes = [note.text for note in upgraded.notes if note.severity != "I"]
+    place = solver.line_of(field, index=index)
+    return replace(
+        solver,
+        message=upgraded.message,
+        layer_lines=tuple(
+            place if i == INPUT_LAYER else lines[first + i] for i in upgraded.sources
+        ),
+        entries=tuple(
+            i if i == INPUT_LAYER else _entry(solver, f"{field}.{layers}", first + i)
+            for i in upgraded.sources
+        ),
+        warnings=tuple(notes),
+    )
+
+
+def _entry(solver: Document, path: str, index: int) -> int:
+    """The number of a layer among all layers of the file."""
+    line = solver.lines[(-1, path)][index]
+    before = 0
+    for (entry, other), lines in solver.lines.items():
+        if entry == -1 and other != path and other.endswith((".layer", ".layers")):
+            before += sum(1 for other_line in lines if other_line < line)
+    return before + index
