@@ -1,18 +1,14 @@
-"""ReLU: negative values are cut off, or made smaller."""
+"""The ReLU layer."""
 
-from geeps_caffe.device.array import Shapes
 from geeps_caffe.engines.operations import Activation
-from geeps_caffe.layers.base import Layer
+from geeps_caffe.layers.neuron import Neuron
 
 
-class ReLU(Layer):
+class ReLU(Neuron):
     """y = x where x > 0, else negative_slope * x. May run in place."""
 
     type_name = "ReLU"
-    in_place = True
-
-    def infer_shapes(self, bottom: Shapes) -> Shapes:
-        return bottom
 
     def operation(self) -> Activation:
+        """All of it."""
         return Activation("relu", self.spec.relu_param.negative_slope)

@@ -5,11 +5,33 @@ take an array module, so the same code is the fallback of every engine.
 """
 
 from geeps_caffe.engines import operations
-from geeps_caffe.engines.reference import activation
+from geeps_caffe.engines.reference import (
+    activation,
+    average_pooling,
+    batch_norm,
+    concat,
+    convolution,
+    deconvolution,
+    inner_product,
+    lrn,
+    max_pooling,
+    softmax,
+    weighted_sum,
+)
 from geeps_caffe.engines.reference.definition import Definition
 
 DEFINITIONS: dict[type, Definition] = {
+    operations.Convolution: convolution.DEFINITION,
+    operations.Deconvolution: deconvolution.DEFINITION,
+    operations.InnerProduct: inner_product.DEFINITION,
+    operations.MaxPooling: max_pooling.DEFINITION,
+    operations.AveragePooling: average_pooling.DEFINITION,
     operations.Activation: activation.DEFINITION,
+    operations.LRN: lrn.DEFINITION,
+    operations.Softmax: softmax.DEFINITION,
+    operations.Sum: weighted_sum.DEFINITION,
+    operations.Concat: concat.DEFINITION,
+    operations.BatchNorm: batch_norm.DEFINITION,
 }
 
 __all__ = ["DEFINITIONS", "Definition"]

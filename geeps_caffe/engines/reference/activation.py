@@ -20,49 +20,25 @@ class Function:
     slope: Callable[[ArrayModule, Array, Array, float], Array]
 
 
-def _relu(xp: ArrayModule, x: Array, alpha: float) -> Array:
-    if alpha == 0:
-        return xp.maximum(x, 0)
-    return xp.where(x > 0, x, alpha * x)
-
-
-def _relu_slope(xp: ArrayModule, y: Array, positive: Array, alpha: float) -> Array:
-    return xp.where(positive, y.dtype.type(1), y.dtype.type(alpha))
-
-
-def _elu(xp: ArrayModule, x: Array, alpha: float) -> Array:
-    return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0)))
-
-
-def _elu_slope(xp: ArrayModule, y: Array, positive: Array, alpha: float) -> Array:
-    return xp.where(positive, y.dtype.type(1), y + alpha)
-
-
-def _sigmoid(xp: ArrayModule, x: Array, alpha: float) -> Array:
-    del alpha
-    return 0.5 * xp.tanh(0.5 * x) + 0.5
-
-
-def _sigmoid_slope(xp: ArrayModule, y: Array, positive: Array, alpha: float) -> Array:
-    del xp, positive, alpha
-    return y * (1 - y)
-
-
-def _tanh(xp: ArrayModule, x: Array, alpha: float) -> Array:
-    del alpha
-    return xp.tanh(x)
-
-
-def _tanh_slope(xp: ArrayModule, y: Array, positive: Array, alpha: float) -> Array:
-    del xp, positive, alpha
-    return 1 - y * y
-
-
 FUNCTIONS = {
-    "relu": Function(_relu, _relu_slope),
-    "elu": Function(_elu, _elu_slope),
-    "sigmoid": Function(_sigmoid, _sigmoid_slope),
-    "tanh": Function(_tanh, _tanh_slope),
+    "relu": Function(
+        lambda xp, x, alpha: (
+            xp.where(x < 0, alpha * x, x) if alpha else xp.maximum(x, 0)
+        ),
+        lambda xp, y, positive, alpha: xp.where(positive, 1, alpha).astype(y.dtype),
+    ),
+    "elu": Function(
+        lambda xp, x, alpha: xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0))),
+        lambda xp, y, positive, alpha: xp.where(positive, 1, y + alpha),
+    ),
+    "sigmoid": Function(
+        lambda xp, x, alpha: 0.5 * xp.tanh(0.5 * x) + 0.5,
+        lambda xp, y, positive, alpha: y * (1 - y),
+    ),
+    "tanh": Function(
+        lambda xp, x, alpha: xp.tanh(x),
+        lambda xp, y, positive, alpha: 1 - y * y,
+    ),
 }
 
 

@@ -11,7 +11,9 @@ Ports: TypeAlias = Mapping[str, Array]  # by port name, see engines.operations
 Shapes: TypeAlias = Mapping[str, Shape]
 
 
-def nothing_saved(operation: Any, shapes: Shapes, itemsize: int) -> tuple[SavedArray, ...]:
+def nothing_saved(
+    operation: Any, shapes: Shapes, itemsize: int
+) -> tuple[SavedArray, ...]:
     """For operations whose backward needs nothing of its own."""
     del operation, shapes, itemsize
     return ()

@@ -1,0 +1,84 @@
+"""BatchNorm: Caffe's, over all axes but that of the channels (1; none in 1-d).
+
+The normalized values and the deviations are saved, so that a layer after it may run
+in place.
+"""
+
+from geeps_caffe.device.array import Array, ArrayModule, Shape
+from geeps_caffe.engines.engine import SavedArray
+from geeps_caffe.engines.operations import BatchNorm
+from geeps_caffe.engines.reference.definition import Definition, Ports, Shapes
+from geeps_caffe.engines.reference.saved import floats
+
+
+def _channels(shape: Shape) -> int:
+    return 1 if len(shape) == 1 else shape[1]
+
+
+def _by_channel(x: Array) -> Array:
+    """(N, C, pixels)."""
+    return x.reshape(x.shape[0], _channels(x.shape), -1)
+
+
+def _stored(ports: Ports) -> tuple[Array, Array]:
+    """Mean and variance: the stored sums over their common factor, 0 if that is 0."""
+    factor = float(ports["param2"].reshape(-1)[0])
+    scale = 0.0 if factor == 0 else 1 / factor
+    return ports["param0"].reshape(-1) * scale, ports["param1"].reshape(-1) * scale
+
+
+def _update(operation: BatchNorm, ports: Ports, mean: Array, variance: Array) -> None:
+    """Add the batch's statistics to the stored sums; the variance becomes unbiased."""
+    per_channel = ports["bottom0"].size // mean.size
+    unbiased = per_channel / (per_channel - 1) if per_channel > 1 else 1.0
+    news: tuple[Array | float, ...] = (mean, unbiased * variance, 1.0)
+    for i, new in enumerate(news):
+        param = ports[f"param{i}"].reshape(-1)
+        param *= operation.fraction
+        param += new
+
+
+def forward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
+    """top0 = (bottom0 - mean) / sqrt(variance + eps)."""
+    x, y = _by_channel(ports["bottom0"]), _by_channel(ports["top0"])
+    if operation.global_stats:
+        mean, variance = _stored(ports)
+        centred = x - mean[:, None]
+    else:
+        mean = x.mean(axis=(0, 2))
+        centred = x - mean[:, None]
+        variance = (centred * centred).mean(axis=(0, 2))
+        _update(operation, ports, mean, variance)
+    deviation = xp.sqrt(variance + operation.eps)
+    y[...] = centred / deviation[:, None]
+    if "saved0" in ports:
+        ports["saved0"][...] = deviation
+    if "saved1" in ports:
+        ports["saved1"][...] = ports["top0"]
+
+
+def backward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
+    """Through the statistics too, unless they are the stored ones."""
+    del xp
+    dx, dy = _by_channel(ports["bottom0.diff"]), _by_channel(ports["top0.diff"])
+    deviation = ports["saved0"][:, None]
+    if operation.global_stats:
+        dx[...] = dy / deviation
+        return
+    y = _by_channel(ports["saved1"])
+    mean = dy.mean(axis=(0, 2))[:, None]
+    along = (dy * y).mean(axis=(0, 2))[:, None]
+    dx[...] = (dy - mean - along * y) / deviation
+
+
+def saved(
+    operation: BatchNorm, shapes: Shapes, itemsize: int
+) -> tuple[SavedArray, ...]:
+    """The deviations (C,), and the normalized values unless statistics are stored."""
+    shape = shapes["bottom0"]
+    deviations = floats((_channels(shape),), itemsize)
+    values = () if operation.global_stats else (floats(shape, itemsize),)
+    return (deviations, *values)
+
+
+DEFINITION = Definition(forward, backward, frozenset(), saved)

@@ -1,0 +1,77 @@
+"""ReferenceEngine: runs the definitions as they are, on plain arrays."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.engines.engine import (
+    Call,
+    Description,
+    Layout,
+    Request,
+    plain_layout,
+)
+from geeps_caffe.engines.reference import DEFINITIONS
+
+
+class ReferenceEngine:
+    """NumPy, in the arrays' own dtype; runs everything, everywhere."""
+
+    name = "reference"
+    xp = np
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads  # NumPy's BLAS has its own
+
+    def describe(self, request: Request) -> Description:
+        """All arrays are plain; backward names only the ports that it reads."""
+        definition = DEFINITIONS[type(request.operation)]
+        ports = {
+            port: plain_layout(shape, request.dtype)
+            for port, shape in request.shapes.items()
+            if request.direction == "forward" or _touches(port, definition.reads)
+        }
+        if not (request.training or request.direction == "backward"):
+            return Description(ports, implementation="numpy")
+        itemsize = np.dtype(request.dtype).itemsize
+        saved = definition.saved(request.operation, request.shapes, itemsize)
+        ports |= {f"saved{i}": Layout("plain", s.nbytes) for i, s in enumerate(saved)}
+        kept = saved if request.direction == "forward" else ()
+        return Description(ports, kept, implementation="numpy")
+
+    def bind(
+        self,
+        request: Request,
+        description: Description,
+        arrays: Mapping[str, Array],
+        scratch: Array | None,
+    ) -> Call:
+        """The definition's pass over these arrays."""
+        del scratch
+        definition = DEFINITIONS[type(request.operation)]
+        forward = request.direction == "forward"
+        run = definition.forward if forward else definition.backward
+        ports = {port: arrays[port] for port in description.layouts}
+        return partial(run, request.operation, self.xp, ports)
+
+    def bind_reorder(
+        self,
+        shape: Shape,
+        source: tuple[Array, Layout],
+        target: tuple[Array, Layout],
+        dtype: npt.DTypeLike,
+    ) -> Call:
+        """A copy: there is one layout here."""
+        del dtype
+        assert source[1].plain and target[1].plain, "the reference knows plain arrays"
+        read, written = source[0].reshape(shape), target[0].reshape(shape)
+        return partial(np.copyto, written, read)
+
+
+def _touches(port: str, reads: frozenset[str]) -> bool:
+    """Whether backward uses a port: gradients, and the kinds that it reads."""
+    kind = port.rstrip("0123456789")
+    return port.endswith(".diff") or kind in reads or port in reads

@@ -1,0 +1,64 @@
+"""The BatchNorm layer."""
+
+import logging
+
+from geeps_caffe.device.array import Shapes
+from geeps_caffe.engines import operations
+from geeps_caffe.layers.base import ParamSpec
+from geeps_caffe.layers.neuron import Neuron
+
+_LOG = logging.getLogger(__name__)
+
+
+class BatchNorm(Neuron):
+    """y = (x - mean) / sqrt(variance + eps), by channel (axis 1). May run in place.
+
+    Statistics are the batch's in TRAIN, the stored ones in TEST, or as
+    use_global_stats says. Stored are three sums, of means, unbiased variances and
+    ones, each decaying by moving_average_fraction; the third divides the others.
+    """
+
+    type_name = "BatchNorm"
+
+    def setup(self, bottom: Shapes) -> None:
+        """Decide about the statistics, and refuse to learn them."""
+        param, shape = self.spec.batch_norm_param, bottom[0]
+        self.channels = 1 if len(shape) == 1 else shape[1]
+        testing = self.setting.phase == "TEST"
+        given = param.HasField("use_global_stats")
+        self.stored = param.use_global_stats if given else testing
+        if testing and not self.stored:
+            _LOG.warning(
+                "%s: use_global_stats is false in TEST, so results depend on the batch "
+                "(with a batch of 1 and no spatial axes all are 0)",
+                self.title,
+            )
+        for spec in self.spec.param:
+            if spec.lr_mult != 0:
+                self.fail(
+                    f"lr_mult is {spec.lr_mult:g}, but statistics are not learned; "
+                    "leave param out, or give lr_mult: 0"
+                )
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """The bottom's; its channels must stay."""
+        shape = bottom[0]
+        if len(shape) > 1 and shape[1] != self.channels:
+            self.fail(
+                f"the bottom has become {shape}, but the statistics are for "
+                f"{self.channels} channels"
+            )
+        return [shape]
+
+    def param_specs(self, bottom: Shapes) -> list[ParamSpec]:
+        """The three sums, from zero."""
+        del bottom
+        sizes = (self.channels, self.channels, 1)
+        return [ParamSpec((size,), state=True) for size in sizes]
+
+    def operation(self) -> operations.BatchNorm:
+        """All of it."""
+        param = self.spec.batch_norm_param
+        return operations.BatchNorm(
+            self.stored, param.moving_average_fraction, param.eps
+        )

@@ -1,0 +1,58 @@
+"""The Crop layer."""
+
+from geeps_caffe.device.array import Shapes
+from geeps_caffe.layers.base import Blobs, Layer, Run
+
+
+class Crop(Layer):
+    """The first bottom, from `offset` on cut to the second's shape from `axis` on."""
+
+    type_name = "Crop"
+    bottoms = (2, 2)
+    backward_reads = frozenset()
+    no_gradient = frozenset({1})
+
+    def setup(self, bottom: Shapes) -> None:
+        """Find the first axis that is cut."""
+        param = self.spec.crop_param
+        axes = len(bottom[0])
+        self.first = self.axis(param.axis, axes)
+        self.offsets = tuple(param.offset)
+        cut = axes - self.first
+        if len(self.offsets) not in (0, 1, cut):
+            self.fail(
+                f"{len(self.offsets)} numbers of offset are given, but {cut} axes are "
+                f"cut (from axis {self.first} of {bottom[0]}); give none, 1 or {cut}"
+            )
+        if len(self.offsets) < 2:
+            self.offsets = (self.offsets or (0,)) * cut
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """The first's extents before `axis`, the second's from there on."""
+        whole, model = bottom
+        if len(model) != len(whole):
+            self.fail(f"bottoms have unlike numbers of axes: {whole} and {model}")
+        ends = zip(self.offsets, model[self.first :], strict=True)
+        self.window = tuple(slice(begin, begin + extent) for begin, extent in ends)
+        for axis, window in enumerate(self.window, self.first):
+            if window.stop > whole[axis]:
+                self.fail(
+                    f"axis {axis} has {whole[axis]}, too few for the second bottom's "
+                    f"{model[axis]} at offset {window.start}; reduce offset, or pad more "
+                    f"before the crop (bottoms {whole} and {model})"
+                )
+        return [(*whole[: self.first], *model[self.first :])]
+
+    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        """Copy the window."""
+        del run
+        before = (slice(None),) * self.first
+        top[0].data[...] = bottom[0].data[before + self.window]
+
+    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
+        """What was cut off gets zeros."""
+        del run
+        if bottom[0].diff is not None:
+            before = (slice(None),) * self.first
+            bottom[0].diff[...] = 0
+            bottom[0].diff[before + self.window] = top[0].diff
