@@ -49,6 +49,7 @@ Around it
     barrier()                       all workers meet; between two iterations
     total(values)                   sums over all workers; between two iterations
     request(flags), requested()     or-ed flags that all workers see alike
+    memory(table), update_memory(table)     addresses of leases, to bind them once
     clipping(), stats(), shutdown()
 
 A lease is the owner's memory, not a copy (but for rows that do not lie together, and
@@ -287,6 +288,17 @@ class Client:
         _, slots = self._settled(table, "history")
         return [self._shown(table, slot) for slot in slots]
 
+    def memory(self, table: str) -> Array:
+        """The memory that every lease of a read of the whole table will show.
+
+        For programs that bind arrays once; between `read` and `post_read` only.
+        """
+        return self._store.weights(self._known.find(table))
+
+    def update_memory(self, table: str) -> Array:
+        """The same for what `pre_update` grants."""
+        return self._store.gradient(self._known.find(table))
+
     def assign(self, table: str, values: Array) -> None:
         """Replace the table's values; all workers see it after the next `barrier`.
 
@@ -333,7 +345,7 @@ class Client:
 
         Between two iterations all workers get the same answer (without slack).
         """
-        return self._store.flags()
+        return self._store.flags(self._clock)
 
     def clipping(self) -> Clipping | None:
         """What clip_gradients did in the last clock that this worker has heard of."""

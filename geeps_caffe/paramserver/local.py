@@ -91,7 +91,7 @@ class LocalStore:
         """Nobody to wait for."""
         return [float(value) for value in values], dict.fromkeys(assigned, 0)
 
-    def flags(self) -> int:
+    def flags(self, clock: int) -> int:
         """Known at once."""
         return self._flags
 

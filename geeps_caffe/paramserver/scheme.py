@@ -44,6 +44,12 @@ class Scheme:
             if rule is not None:
                 rule.check(self.hyper)
 
+        if self.hyper.clips and any(t.slack == ASYNC for t in self.tables):
+            raise ParameterServerError(
+                "clip_gradients needs the updates of all tables of a clock, which a "
+                "table without bound on its slack does not wait for"
+            )
+
     def _check_names(self) -> None:
         names = [table.name for table in self.tables]
         twice = sorted({name for name in names if names.count(name) > 1})

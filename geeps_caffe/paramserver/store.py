@@ -57,8 +57,11 @@ class Store(Protocol):
             the lowest rank that named it.
         """
 
-    def flags(self) -> int:
-        """The flags of all workers, or-ed, of the last clock that all know alike."""
+    def flags(self, clock: int) -> int:
+        """The flags of all workers, or-ed, of the last clock that all know alike.
+
+        `clock` counts the clocks that this worker has closed.
+        """
 
     def clipping(self) -> Clipping | None:
         """What clip_gradients last did, as far as this worker has heard."""

@@ -1,0 +1,177 @@
+"""The agent of a host: one process that owns the tables and does the arithmetic.
+
+It moves messages between the workers' sockets and the state machine in `host.py`.
+"""
+
+import contextlib
+import logging
+import os
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.host import Host
+from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.messages import Granted, Hello, Message, Outgoing
+from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
+
+_LOG = logging.getLogger(__name__)
+MOST_THREADS = 4  # more than that are not faster at adding up memory
+WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
+
+
+class Agent:
+    """Listens on a socket; `run` serves until all workers have left or one is lost.
+
+    Args:
+        path: of the Unix socket to make, in a folder that only the user can enter.
+        explain: says how a rank's process ended, once its connection is closed.
+        ended: the ranks whose processes have ended, each with True if in peace.
+        threads: for the arithmetic; None takes the cores, at most four.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        ranks: int,
+        limits: Limits | None = None,
+        explain: Callable[[int], str] | None = None,
+        ended: Callable[[], Iterable[tuple[int, bool]]] = tuple,
+        threads: int | None = None,
+    ) -> None:
+        self.path = path
+        self._limits = limits or Limits()
+        self._explain = explain or (lambda rank: "its connection was closed")
+        self._ended = ended
+        threads = threads or min(MOST_THREADS, len(os.sched_getaffinity(0)))
+        self._crew = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.host = Host(
+            ranks, self._allocate, time.monotonic(), self._limits, self._crew, threads
+        )
+        self._block: int | None = None
+        self._peers: dict[int, Peer] = {}
+        self._stopping = False
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(path))
+        self._listener.listen(ranks)
+        self._listener.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _allocate(self, nbytes: int) -> Array:
+        self._block = make_block(nbytes)
+        return map_block(self._block, nbytes)
+
+    def run(self) -> None:
+        """Serve. Afterwards `host.failure` says why it ended, None if in peace."""
+        interval = min(self._limits.beat, self._limits.report, WATCH_SECONDS) / 2
+        due = time.monotonic() + interval
+        while not self.host.over and not self._stopping:
+            wait = 0.0 if self.host.busy else max(0.0, due - time.monotonic())
+            self._serve(wait)
+            if self.host.busy:
+                self._send(self.host.work())
+            if time.monotonic() >= due:
+                self._look()
+                due = time.monotonic() + interval
+        if self.host.failure is not None:
+            _LOG.error("%s", self.host.failure)
+
+    def stop(self) -> None:
+        """Make `run` return soon; may be called by a signal handler."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Close all sockets and the memory; workers keep what they have mapped."""
+        for key in list(self._selector.get_map().values()):
+            self._selector.unregister(key.fileobj)
+            with contextlib.suppress(OSError):
+                key.fileobj.close()  # type: ignore[union-attr]  # all are sockets
+        self._selector.close()
+        if self._crew is not None:
+            self._crew.shutdown()
+        if self._block is not None:
+            os.close(self._block)
+
+    def _look(self) -> None:
+        """At the time, and at processes that ended without ever connecting."""
+        for rank, in_peace in self._ended():
+            if rank not in self._peers:
+                self._send(self.host.ended(rank, self._explain(rank), in_peace))
+        self._send(self.host.tick(time.monotonic()))
+
+    def _serve(self, wait: float) -> None:
+        for key, events in self._selector.select(wait):
+            if key.fileobj is self._listener:
+                self._accept()
+                continue
+            if events & selectors.EVENT_WRITE:
+                key.data.flush()
+                self._watch_backlog(key.data)
+            if events & selectors.EVENT_READ:
+                self._read(key.data)
+
+    def _accept(self) -> None:
+        connection, _ = self._listener.accept()
+        peer = Peer(connection)
+        self._selector.register(connection, selectors.EVENT_READ, peer)
+
+    def _read(self, peer: Peer) -> None:
+        try:
+            messages = peer.receive()
+        except ParameterServerError as error:
+            self._end(peer, str(error))
+            return
+        if messages is None:
+            self._end(peer, None)
+            return
+        for message in messages:
+            if peer.rank is None and not self._admit(peer, message):
+                self._end(peer, None)
+                return
+            assert peer.rank is not None
+            self._send(self.host.receive(peer.rank, message, time.monotonic()))
+
+    def _admit(self, peer: Peer, message: Message) -> bool:
+        """The first message must be the hello of a rank that is not yet here."""
+        if not isinstance(message, Hello):
+            _LOG.warning("a connection did not begin with a hello; closed")
+            return False
+        if not 0 <= message.rank < self.host.ranks or message.rank in self._peers:
+            _LOG.warning("a second or unknown rank %d wants to join", message.rank)
+            return False
+        peer.rank = message.rank
+        self._peers[message.rank] = peer
+        return True
+
+    def _end(self, peer: Peer, reason: str | None) -> None:
+        self._selector.unregister(peer.socket)
+        peer.close()
+        if peer.rank is not None:
+            del self._peers[peer.rank]
+            self._lose(peer.rank, reason)
+
+    def _lose(self, rank: int, reason: str | None) -> None:
+        if not self.host.has_left(rank):
+            self._send(self.host.lost(rank, reason or self._explain(rank)))
+
+    def _send(self, out: Outgoing) -> None:
+        for rank, message in out:
+            peer = self._peers.get(rank)
+            if peer is not None:
+                peer.send(
+                    message, self._block if isinstance(message, Granted) else None
+                )
+                if peer.backlog:
+                    self._watch_backlog(peer)
+
+    def _watch_backlog(self, peer: Peer) -> None:
+        events = selectors.EVENT_READ
+        if peer.backlog:
+            events |= selectors.EVENT_WRITE
+        self._selector.modify(peer.socket, events, peer)

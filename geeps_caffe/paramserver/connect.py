@@ -1,0 +1,52 @@
+"""Which store this process has: its own, or a share in those of a host's agent."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from geeps_caffe.errors import UsageError
+from geeps_caffe.paramserver.client import Client
+from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.local import LocalStore
+from geeps_caffe.paramserver.remote import RemoteStore
+from geeps_caffe.paramserver.store import Store
+from geeps_caffe.paramserver.transport.shared import SharedLink
+
+RANK = "GEEPS_CAFFE_RANK"
+RANKS = "GEEPS_CAFFE_RANKS"
+AGENT = "GEEPS_CAFFE_AGENT"  # path of the agent's socket
+
+
+def open_store(
+    environ: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> Store:
+    """The store that the environment names; without an agent, one of its own.
+
+    A worker should call this early: the agent gives up on a rank that does not show
+    up within `limits.silence` seconds.
+
+    Raises:
+        UsageError: the environment variables contradict each other.
+        PeerLost: there is no agent at the path.
+    """
+    environ = os.environ if environ is None else environ
+    if AGENT not in environ:
+        return LocalStore()
+    rank, ranks = _number(environ, RANK), _number(environ, RANKS)
+    if not 0 <= rank < ranks:
+        raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
+    return RemoteStore(SharedLink(Path(environ[AGENT])), rank, ranks, limits)
+
+
+def open_client(
+    environ: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> Client:
+    """A client on `open_store`."""
+    return Client(open_store(environ, limits))
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    text = environ.get(name, "")
+    if not text.isdecimal():
+        raise UsageError(f"{name} is {text!r}; where {AGENT} is set it is a number")
+    return int(text)

@@ -1,0 +1,17 @@
+"""How long a wait may last."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """In seconds. A peer is lost when it is silent or stuck for too long."""
+
+    silence: float = 60.0  # without any sign of life from a peer
+    stall: float = 3600.0  # all waiting for a peer that lives but does not proceed
+    report: float = 10.0  # between two lines in the log about a wait
+
+    @property
+    def beat(self) -> float:
+        """Between two signs of life."""
+        return self.silence / 6

@@ -1,0 +1,104 @@
+"""Who takes part, where everyone is, and who is waited for. No I/O.
+
+Times are seconds of any steady clock; the caller says what time it is.
+"""
+
+from dataclasses import dataclass
+
+from geeps_caffe.paramserver.limits import Limits
+
+
+@dataclass
+class _Member:
+    heard: float  # when it last said anything
+    moved: float  # when it last got ahead
+    pid: int | None = None  # None: never came
+    clock: int = -1  # its last closed clock
+    stops: int = 0  # how many meetings and clocks it has come to
+    left: bool = False
+
+
+class Membership:
+    """All ranks of a run."""
+
+    def __init__(self, ranks: int, limits: Limits, host: str, now: float) -> None:
+        self._limits = limits
+        self._host = host
+        self._members = [_Member(now, now) for _ in range(ranks)]
+        self._reported = now
+
+    def joined(self, rank: int, pid: int, now: float) -> None:
+        """A worker has said hello."""
+        self._members[rank].pid = pid
+        self.moved(rank, now)
+
+    def heard(self, rank: int, now: float) -> None:
+        """A worker gave a sign of life."""
+        self._members[rank].heard = now
+
+    def moved(self, rank: int, now: float, clock: int | None = None) -> None:
+        """A worker came to a meeting, or closed a clock."""
+        member = self._members[rank]
+        member.heard = member.moved = now
+        member.stops += 1
+        if clock is not None:
+            member.clock = clock
+
+    def left(self, rank: int) -> None:
+        """A worker said goodbye."""
+        self._members[rank].left = True
+
+    def has_joined(self, rank: int) -> bool:
+        """Whether the worker ever said hello."""
+        return self._members[rank].pid is not None
+
+    def has_left(self, rank: int) -> bool:
+        """Whether the worker said goodbye."""
+        return self._members[rank].left
+
+    @property
+    def all_left(self) -> bool:
+        """Whether nobody is there any more."""
+        return all(member.left for member in self._members)
+
+    def describe(self, rank: int) -> str:
+        """Who and where: rank, host, process, last clock."""
+        member = self._members[rank]
+        if member.pid is None:
+            return f"rank {rank} (host {self._host}), which has not joined"
+        return (
+            f"rank {rank} (host {self._host}, process {member.pid}), its last clock "
+            f"was {member.clock}"
+        )
+
+    def lost(self, now: float) -> str | None:
+        """Why the run can't go on, if a worker is silent or stuck for too long."""
+        for rank, member in enumerate(self._members):
+            if member.left:
+                continue
+            if now - member.heard > self._limits.silence:
+                return self._lost(rank, "no sign of life", now - member.heard)
+            stuck = min(self._since(rank, now), now - member.moved)
+            if stuck > self._limits.stall:
+                return self._lost(rank, "no progress", stuck)
+        return None
+
+    def _lost(self, rank: int, what: str, seconds: float) -> str:
+        return f"{what} for {seconds:.0f} s from {self.describe(rank)}"
+
+    def waiting(self, now: float) -> str | None:
+        """For whom the others wait, at most once per `limits.report` seconds."""
+        if now - self._reported < self._limits.report:
+            return None
+        for rank in range(len(self._members)):
+            since = self._since(rank, now)
+            if since >= self._limits.report:
+                self._reported = now
+                return f"waiting for {self.describe(rank)}, since {since:.0f} s"
+        return None
+
+    def _since(self, rank: int, now: float) -> float:
+        """How long others, further than this rank, have been waiting for it."""
+        mine = self._members[rank].stops
+        ahead = [m.moved for m in self._members if not m.left and m.stops > mine]
+        return now - min(ahead) if ahead else 0.0

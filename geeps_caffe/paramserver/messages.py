@@ -1,0 +1,174 @@
+"""What workers and the owner of the tables say to each other.
+
+Arrays are never in a message: they lie in memory that both sides see. Tables are
+named by their place in the scheme; who speaks is known from the connection.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+PROTOCOL = 1  # changes whenever a message does
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A worker's first words."""
+
+    protocol: int
+    rank: int
+    ranks: int
+    pid: int
+
+
+@dataclass(frozen=True)
+class Propose:
+    """The tables that a worker wants to share; a scheme as JSON."""
+
+    scheme: str
+
+
+@dataclass(frozen=True)
+class Granted:
+    """All workers proposed the same; their tables lie in a block of `nbytes`."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The proposals differ, or a message broke the rules; says how."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Push:
+    """The worker's update of a table and clock is in its slot."""
+
+    table: int
+    clock: int
+    iteration: int
+    rate: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Close:
+    """The clock is over for the worker; tables it did not push are as they were."""
+
+    clock: int
+    flags: int
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A table holds all updates up to the clock `age`, and its slots are free."""
+
+    table: int
+    age: int
+
+
+@dataclass(frozen=True)
+class Pull:
+    """The worker wants its copy of a table with slack renewed, at least to `age`."""
+
+    table: int
+    age: int
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The answer to Pull; `age` is of the new copy."""
+
+    table: int
+    age: int
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What all workers' Close messages of a clock said, or-ed."""
+
+    clock: int
+    flags: int
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A shard's part of the squared gradient norm of a clock; to the other shards."""
+
+    shard: int
+    clock: int
+    total: float
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The norm of all gradients of a clock, where clip_gradients asks for it."""
+
+    clock: int
+    norm: float
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The worker waits for all others; with numbers to add up and wishes to assign."""
+
+    clock: int
+    values: tuple[float, ...]
+    assigned: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Met:
+    """All have come: sums in rank order; pairs (what is assigned, by which rank)."""
+
+    values: tuple[float, ...]
+    owners: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A sign of life, in both directions."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """For whom the owner waits, since when; for the log."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A worker is gone and all must end; says who, where and at which clock."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bye:
+    """The worker's last words: it leaves in peace."""
+
+
+Message: TypeAlias = (
+    Hello
+    | Propose
+    | Granted
+    | Refused
+    | Push
+    | Close
+    | Fresh
+    | Pull
+    | Copied
+    | Flags
+    | Squares
+    | Clipped
+    | Meet
+    | Met
+    | Beat
+    | Waiting
+    | Lost
+    | Bye
+)
+
+Outgoing: TypeAlias = list[tuple[int, Message]]  # receiver's rank, message

@@ -1,0 +1,228 @@
+"""The store of one of several workers: tables in memory that the owner shares."""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError, PeerLost
+from geeps_caffe.paramserver.heartbeat import Heartbeat
+from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.memory import Memory
+from geeps_caffe.paramserver.messages import (
+    PROTOCOL,
+    Beat,
+    Bye,
+    Clipped,
+    Close,
+    Copied,
+    Flags,
+    Fresh,
+    Granted,
+    Hello,
+    Lost,
+    Meet,
+    Message,
+    Met,
+    Propose,
+    Pull,
+    Push,
+    Refused,
+    Waiting,
+)
+from geeps_caffe.paramserver.scheme import ASYNC, Scheme, write_scheme
+from geeps_caffe.paramserver.stats import Stats
+from geeps_caffe.paramserver.transport.base import Link
+from geeps_caffe.solvers import Clipping, Hyper
+
+_LOG = logging.getLogger(__name__)
+
+
+class RemoteStore:
+    """See `store.Store`.
+
+    Without slack the weights are the owner's own memory: nobody may change them
+    between this worker's first and last use in a clock, because its own push is
+    awaited before. With slack the owner renews a copy at the first read of a clock.
+    """
+
+    def __init__(
+        self, link: Link, rank: int, ranks: int, limits: Limits | None = None
+    ) -> None:
+        self.rank = rank
+        self.ranks = ranks
+        self.stats = Stats(rank, ranks)
+        self._link = link
+        self._limits = limits or Limits()
+        self._granted: int | None = None
+        self._met: Met | None = None
+        self._all_flags: dict[int, int] = {}
+        self._clipping: Clipping | None = None
+        self._ages: list[int] = []
+        link.send(Hello(PROTOCOL, rank, ranks, os.getpid()))
+        self._heartbeat = Heartbeat(link, self._limits.beat)
+
+    def create(self, scheme: Scheme) -> None:
+        """Propose the tables; wait until all workers have proposed the same."""
+        self._link.send(Propose(write_scheme(scheme)))
+        self._wait(lambda: self._granted is not None, "the other workers' tables")
+        assert self._granted is not None
+        self._memory = Memory(scheme, self.ranks, self._link.memory(self._granted))
+        self._scheme = scheme
+        self._ages = [-1] * len(scheme.tables)  # of the owner's weights
+        self._copied = [-1] * len(scheme.tables)  # of this worker's copies
+        self._renewed = [-1] * len(scheme.tables)  # the clock of the last copy
+        self._pulling: int | None = None
+        self._updates = [
+            np.zeros(table.elements, table.dtype) if table.slack else None
+            for table in scheme.tables
+        ]
+        self._slack = max(table.slack for table in scheme.tables)
+        self._unbounded = any(table.slack == ASYNC for table in scheme.tables)
+        self.stats = Stats(self.rank, self.ranks, (t.name for t in scheme.tables))
+
+    def weights(self, table: int) -> Array:
+        """The owner's array, or this worker's copy of a table with slack."""
+        return self._memory.copy(self.rank, table)
+
+    def gradient(self, table: int) -> Array:
+        """This worker's slot, or a buffer for tables with slack."""
+        buffer = self._updates[table]
+        return self._memory.update(self.rank, table, 0) if buffer is None else buffer
+
+    def pull(self, table: int, clock: int, slack: int) -> None:
+        """Returns at once if the values are there."""
+        shared = self._scheme.tables[table]
+        started = time.perf_counter()
+        if not shared.slack:
+            self._wait_for_age(table, clock - 1)
+            age = self._ages[table]
+        else:
+            wanted = -1 if slack == ASYNC else clock - slack - 1
+            if self._renewed[table] == clock and self._copied[table] >= wanted:
+                return
+            self._renew(table, wanted)
+            self._renewed[table] = clock
+            age = self._copied[table]
+        seconds = time.perf_counter() - started
+        self.stats.tables[table].count_pull(shared.nbytes, seconds, clock - 1 - age)
+
+    def _renew(self, table: int, age: int) -> None:
+        self._pulling = table
+        self._link.send(Pull(table, max(age, -1)))
+        what = f"table {self._scheme.tables[table].name!r} with clock {age}"
+        self._wait(lambda: self._pulling is None, what)
+
+    def _wait_for_age(self, table: int, age: int) -> None:
+        if self._ages[table] >= age:
+            return
+        what = f"table {self._scheme.tables[table].name!r} with clock {age}"
+        self._wait(lambda: self._ages[table] >= age, what)
+
+    def claim(self, table: int, clock: int) -> None:
+        """A slot that the owner still reads must not be written; buffers are free."""
+        if not self._scheme.tables[table].slack:
+            self._wait_for_age(table, clock - 1)
+
+    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
+        """Ring the doorbell; of a table with slack, copy the update to a free slot."""
+        started = time.perf_counter()
+        shared = self._scheme.tables[table]
+        buffer = self._updates[table]
+        if buffer is not None:
+            free = clock - 1 if shared.slack == ASYNC else clock - shared.slack - 1
+            self._wait_for_age(table, free)
+            np.copyto(self._memory.update(self.rank, table, clock), buffer)
+        self._link.send(Push(table, clock, hyper.iteration, hyper.rate, weight))
+        seconds = time.perf_counter() - started
+        self.stats.tables[table].count_push(shared.nbytes, seconds)
+
+    def close(self, clock: int, hyper: Hyper, flags: int) -> None:
+        """Tell the owner; waits for nothing."""
+        self.stats.clocks += 1
+        self._link.send(Close(clock, flags))
+
+    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
+        """The owner's arrays. An unbounded table may go on changing."""
+        if self._scheme.tables[table].slack == ASYNC:
+            self._renew(table, clock - 1)
+        else:
+            self._wait_for_age(table, clock - 1)
+        return self._memory.weights[table], self._memory.history[table]
+
+    def meet(
+        self, clock: int, values: Sequence[float], assigned: Sequence[int]
+    ) -> tuple[list[float], dict[int, int]]:
+        """Two messages, however many workers."""
+        numbers = tuple(float(value) for value in values)
+        self._link.send(Meet(clock, numbers, tuple(assigned)))
+        self._wait(lambda: self._met is not None, f"a meeting after clock {clock - 1}")
+        assert self._met is not None
+        met, self._met = self._met, None
+        if met.owners:  # copies made before do not show what is assigned now
+            self._renewed = [-1] * len(self._renewed)
+        return list(met.values), dict(met.owners)
+
+    def flags(self, clock: int) -> int:
+        """Those of clock - 2 (less with slack): of later ones some may not know yet."""
+        if self._unbounded:
+            return self._all_flags[max(self._all_flags)] if self._all_flags else 0
+        known = clock - 2 - self._slack
+        if known < 0:
+            return 0
+        self._wait(lambda: known in self._all_flags, f"the flags of clock {known}")
+        for old in [c for c in self._all_flags if c < known]:
+            del self._all_flags[old]
+        return self._all_flags[known]
+
+    def clipping(self) -> Clipping | None:
+        """Of the last clock that clipped."""
+        return self._clipping
+
+    def shutdown(self) -> None:
+        """Say goodbye."""
+        self._heartbeat.stop()
+        self._link.send(Bye())
+        self._link.close()
+
+    # Waiting
+
+    def _wait(self, done: Callable[[], bool], what: str) -> None:
+        """Take messages until `done`; the owner must give signs of life meanwhile."""
+        while not done():
+            message = self._link.receive(self._limits.silence)
+            if message is None:
+                raise PeerLost(
+                    f"rank {self.rank} waited for {what}: no sign of life from the "
+                    f"host agent for {self._limits.silence:g} s"
+                )
+            self._take(message, what)
+
+    def _take(self, message: Message, what: str) -> None:
+        match message:
+            case Fresh(table=table, age=age):
+                self._ages[table] = age
+            case Copied(table=table, age=age):
+                self._copied[table] = age
+                self._pulling = None
+            case Met():
+                self._met = message
+            case Flags(clock=clock, flags=flags):
+                self._all_flags[clock] = flags
+            case Clipped(norm=norm):
+                self._clipping = Clipping(norm, self._scheme.hyper.clip_gradients)
+            case Granted(nbytes=nbytes):
+                self._granted = nbytes
+            case Beat():
+                pass
+            case Waiting(text=text):
+                _LOG.info("%s (for %s)", text, what)
+            case Lost(reason=reason):
+                raise PeerLost(reason)
+            case Refused(reason=reason):
+                raise ParameterServerError(reason)
+            case _:
+                raise ParameterServerError(f"the host agent sent {message}")

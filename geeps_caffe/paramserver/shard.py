@@ -1,0 +1,295 @@
+"""The owner of tables as a state machine: messages in, messages out, no I/O.
+
+A table's clock is complete when every worker has pushed it (or closed the clock
+without). Then its rule runs on the workers' updates, in worker order, whatever order
+they came in, so that a run can be repeated bit by bit. `receive` only notes what is
+due; `work` does the arithmetic, one table at a time, the one needed first first.
+"""
+
+import heapq
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.applier import Applier
+from geeps_caffe.paramserver.memory import Memory
+from geeps_caffe.paramserver.messages import (
+    Clipped,
+    Close,
+    Copied,
+    Fresh,
+    Message,
+    Outgoing,
+    Pull,
+    Push,
+    Squares,
+)
+from geeps_caffe.paramserver.norms import Norms
+from geeps_caffe.paramserver.reduction import Reduction
+from geeps_caffe.paramserver.scheme import ASYNC, Scheme
+from geeps_caffe.paramserver.table import row_blocks
+from geeps_caffe.solvers import Clipping, normalization
+
+SPLIT_BYTES = 1 << 20  # smaller tables are not worth several threads
+
+
+@dataclass
+class _Table:
+    """What the shard knows of one table."""
+
+    clocks: list[int]  # the vector clock: the last clock of each worker
+    applied: list[int]  # the last clock of each worker that is in the weights
+    pushes: dict[int, dict[int, Push]] = field(default_factory=dict)  # clock, worker
+    pulls: list[tuple[int, Pull]] = field(default_factory=list)  # not yet answerable
+
+    @property
+    def age(self) -> int:
+        """All workers' updates up to this clock are in the weights."""
+        return min(self.applied)
+
+
+@dataclass(order=True, frozen=True)
+class _Job:
+    """An update that can be applied; the order is the order of work."""
+
+    clock: int
+    table: int
+    worker: int  # -1: of all workers
+    clipping: Clipping | None = field(default=None, compare=False)
+
+
+class Shard:
+    """Owns block `shard` of `shards` of every table's rows."""
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        memory: Memory,
+        shard: int = 0,
+        shards: int = 1,
+        crew: Executor | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._scheme = scheme
+        self._memory = memory
+        self._workers = memory.workers
+        self._crew = crew
+        nobody = [-1] * self._workers
+        self._tables = [_Table(nobody.copy(), nobody.copy()) for _ in scheme.tables]
+        self._appliers = [
+            self._make_appliers(t, shard, shards, threads)
+            for t in range(len(scheme.tables))
+        ]
+        self._ready: list[_Job] = []
+        clipped = [
+            t for t in range(len(scheme.tables)) if scheme.rule_of(t) is not None
+        ]
+        self._norms = Norms(clipped, shard, shards) if scheme.hyper.clips else None
+
+    def _make_appliers(
+        self, table: int, shard: int, shards: int, threads: int
+    ) -> list[Applier]:
+        shared = self._scheme.tables[table]
+        first, last = row_blocks(shared.rows, shards)[shard]
+        cuts = threads if shared.nbytes // shards >= SPLIT_BYTES else 1
+        return [
+            Applier(
+                self._scheme,
+                table,
+                self._memory.weights[table],
+                self._memory.history[table],
+                (first + start, first + stop),
+            )
+            for start, stop in row_blocks(last - first, cuts)
+        ]
+
+    @property
+    def busy(self) -> bool:
+        """Whether `work` has something to do."""
+        return bool(self._ready)
+
+    def age(self, table: int) -> int:
+        """The last clock whose updates are in the table."""
+        return self._tables[table].age
+
+    def receive(self, worker: int, message: Message) -> Outgoing:
+        """Take one message and return the answers that can be sent now.
+
+        Raises:
+            ParameterServerError: the message breaks the rules (it says which).
+        """
+        if isinstance(message, Push | Pull) and not self._has(message.table):
+            raise ParameterServerError(f"there is no table {message.table}")
+        match message:
+            case Push():
+                self._push(worker, message)
+            case Close(clock=clock):
+                for table, state in enumerate(self._tables):
+                    if state.clocks[worker] < clock:
+                        self._advance(worker, table, clock)
+            case Pull():
+                return self._pull(worker, message)
+            case Squares():
+                return self._hear(message)
+            case _:
+                raise ParameterServerError(f"a shard can't take {message}")
+        return self._measure()
+
+    def _push(self, worker: int, push: Push) -> None:
+        self._check_rates(worker, push)
+        state = self._tables[push.table]
+        state.pushes.setdefault(push.clock, {})[worker] = push
+        self._advance(worker, push.table, push.clock)
+
+    def _check_rates(self, worker: int, push: Push) -> None:
+        for other, known in self._tables[push.table].pushes.get(push.clock, {}).items():
+            if (known.rate, known.iteration) != (push.rate, push.iteration):
+                raise ParameterServerError(
+                    f"table {self._name(push.table)!r}, clock {push.clock}: rank "
+                    f"{worker} has rate {push.rate:g} at iteration {push.iteration}, "
+                    f"rank {other} {known.rate:g} at {known.iteration}"
+                )
+
+    def _advance(self, worker: int, table: int, clock: int) -> None:
+        """Note a worker's clock; find out whether that completes the table's."""
+        state = self._tables[table]
+        if clock != state.clocks[worker] + 1:
+            raise ParameterServerError(
+                f"table {self._name(table)!r}: clock {clock} of rank {worker} does "
+                f"not follow its clock {state.clocks[worker]}"
+            )
+        state.clocks[worker] = clock
+        if self._scheme.tables[table].slack == ASYNC:
+            heapq.heappush(self._ready, _Job(clock, table, worker))
+        elif min(state.clocks) == clock:
+            self._complete(table, clock)
+
+    def _complete(self, table: int, clock: int) -> None:
+        if self._norms is not None and self._scheme.rule_of(table) is not None:
+            self._norms.note(table, clock)
+        else:
+            heapq.heappush(self._ready, _Job(clock, table, -1))
+
+    def _has(self, table: int) -> bool:
+        return 0 <= table < len(self._tables)
+
+    def _name(self, table: int) -> str:
+        return self._scheme.tables[table].name
+
+    # Clipping: all tables of a clock must be there, on all shards, before any is used
+
+    def _measure(self) -> Outgoing:
+        """Where a clock has all its tables here, the part of its norm."""
+        if self._norms is None:
+            return []
+        out: Outgoing = []
+        for clock, tables in self._norms.complete():
+            total = sum(self._squares(table, clock) for table in tables)
+            part = Squares(self._norms.shard, clock, total)
+            out += [(other, part) for other in self._norms.others]
+            out += self._hear(part)
+        return out
+
+    def _squares(self, table: int, clock: int) -> float:
+        updates, reduction = self._updates(table, clock)
+        if not updates:
+            return 0.0
+        return sum(a.squares(updates, reduction) for a in self._appliers[table])
+
+    def _hear(self, part: Squares) -> Outgoing:
+        assert self._norms is not None
+        total = self._norms.hear(part)
+        if total is None:
+            return []
+        clipping = Clipping(total**0.5, self._scheme.hyper.clip_gradients)
+        for table in self._norms.tables:
+            heapq.heappush(self._ready, _Job(part.clock, table, -1, clipping))
+        return [
+            (worker, Clipped(part.clock, clipping.norm))
+            for worker in range(self._workers)
+        ]
+
+    # Applying
+
+    def work(self) -> Outgoing:
+        """Apply the most urgent update that is due, and tell who waits for it."""
+        job = heapq.heappop(self._ready)
+        if job.worker >= 0:
+            return self._work_alone(job)
+        updates, reduction = self._updates(job.table, job.clock)
+        state = self._tables[job.table]
+        pushes = state.pushes.pop(job.clock, {})
+        if updates:
+            some = next(iter(pushes.values()))
+            self._apply(job, updates, reduction, some)
+        state.applied = [job.clock] * self._workers
+        fresh = Fresh(job.table, job.clock)
+        out: Outgoing = [(worker, fresh) for worker in range(self._workers)]
+        return out + self._answer(job.table)
+
+    def _updates(self, table: int, clock: int) -> tuple[list[Array], Reduction]:
+        """The updates of all workers; a worker without one counts as zeros."""
+        pushes = self._tables[table].pushes.get(clock, {})
+        if not pushes:
+            return [], Reduction("sum", [1.0])
+        weights = [pushes[w].weight if w in pushes else 1.0 for w in self._ranks]
+        updates = [self._memory.update(w, table, clock) for w in self._ranks]
+        for worker in set(self._ranks) - set(pushes):
+            updates[worker].fill(0)
+        return updates, Reduction(self._scheme.reduce_of(table), weights)
+
+    @property
+    def _ranks(self) -> range:
+        return range(self._workers)
+
+    def _apply(
+        self, job: _Job, updates: Sequence[Array], reduction: Reduction, push: Push
+    ) -> None:
+        hyper = replace(self._scheme.hyper, rate=push.rate, iteration=push.iteration)
+        scale = normalization(hyper, job.clipping)
+
+        def run(applier: Applier) -> None:
+            applier.apply(updates, reduction, hyper, scale)
+
+        appliers = self._appliers[job.table]
+        if self._crew is None or len(appliers) == 1:
+            for applier in appliers:
+                run(applier)
+        else:
+            list(self._crew.map(run, appliers))
+
+    def _work_alone(self, job: _Job) -> Outgoing:
+        """One worker's update of a table without bound, as one part of the mean."""
+        state = self._tables[job.table]
+        pushes = state.pushes.get(job.clock, {})
+        push = pushes.pop(job.worker, None)
+        if not pushes:
+            state.pushes.pop(job.clock, None)
+        if push is not None:
+            update = self._memory.update(job.worker, job.table, job.clock)
+            shared = Reduction("sum", [1.0])
+            if self._scheme.reduce_of(job.table) == "mean":
+                shared.scale = 1.0 / self._workers
+            self._apply(job, [update], shared, push)
+        state.applied[job.worker] = job.clock
+        return [(job.worker, Fresh(job.table, job.clock)), *self._answer(job.table)]
+
+    # Copies for tables with slack
+
+    def _pull(self, worker: int, pull: Pull) -> Outgoing:
+        self._tables[pull.table].pulls.append((worker, pull))
+        return self._answer(pull.table)
+
+    def _answer(self, table: int) -> Outgoing:
+        """Renew the copies that the table is fresh enough for."""
+        state = self._tables[table]
+        due = [(w, pull) for w, pull in state.pulls if state.age >= pull.age]
+        state.pulls = [(w, pull) for w, pull in state.pulls if state.age < pull.age]
+        for worker, _ in due:
+            copy = self._memory.copy(worker, table)
+            np.copyto(copy, self._memory.weights[table])
+        return [(worker, Copied(table, state.age)) for worker, _ in due]

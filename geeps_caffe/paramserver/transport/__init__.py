@@ -1,0 +1,1 @@
+"""How messages and memory get from a worker to the owner of the tables and back."""

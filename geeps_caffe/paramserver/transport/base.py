@@ -1,0 +1,29 @@
+"""The interface of a transport, as a worker sees it."""
+
+from typing import Protocol
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.messages import Message
+
+
+class Link(Protocol):
+    """One worker's connection to the owner of the tables."""
+
+    def send(self, message: Message) -> None:
+        """Send without waiting for an answer; may be called by any thread.
+
+        If the other end is gone, `receive` tells.
+        """
+
+    def receive(self, timeout: float) -> Message | None:
+        """The next message; None if none comes within `timeout` seconds.
+
+        Raises:
+            PeerLost: the other end is gone.
+        """
+
+    def memory(self, nbytes: int) -> Array:
+        """The owner's block of tables, as uint8, once Granted was received."""
+
+    def close(self) -> None:
+        """End the connection; the memory stays as long as it is used."""

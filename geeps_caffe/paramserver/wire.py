@@ -1,0 +1,146 @@
+"""Messages to frames and back: small, binary, little-endian, never evaluated.
+
+A frame is one byte for the kind, four for the length of the rest, and the rest:
+fixed fields as a struct, a text as UTF-8, or pairs and lists with their lengths.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from struct import Struct, error, pack, unpack_from
+from typing import Any
+
+from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver import messages as m
+
+_HEAD = Struct("<BI")
+LONGEST = 64 << 20  # bytes; a scheme of a hundred thousand segments is far below
+
+
+@dataclass(frozen=True)
+class _Code:
+    kind: type[Any]
+    write: Callable[[Any], bytes]
+    read: Callable[[bytes], Any]
+
+
+def _fixed(kind: type[Any], layout: str) -> _Code:
+    struct = Struct("<" + layout)
+    return _Code(
+        kind,
+        lambda message: struct.pack(*astuple(message)),
+        lambda data: kind(*struct.unpack(data)),
+    )
+
+
+def _text(kind: type[Any]) -> _Code:
+    return _Code(
+        kind,
+        lambda message: astuple(message)[0].encode(),
+        lambda data: kind(data.decode()),
+    )
+
+
+def _write_meet(message: m.Meet) -> bytes:
+    numbers, targets = len(message.values), len(message.assigned)
+    layout = f"<qII{numbers}d{targets}i"
+    return pack(
+        layout, message.clock, numbers, targets, *message.values, *message.assigned
+    )
+
+
+def _read_meet(data: bytes) -> m.Meet:
+    clock, numbers, targets = unpack_from("<qII", data)
+    _check_size(data, 16 + 8 * numbers + 4 * targets)
+    fields = unpack_from(f"<{numbers}d{targets}i", data, 16)
+    return m.Meet(clock, fields[:numbers], fields[numbers:])
+
+
+def _write_met(message: m.Met) -> bytes:
+    numbers, pairs = len(message.values), len(message.owners)
+    flat = [number for pair in message.owners for number in pair]
+    return pack(f"<II{numbers}d{2 * pairs}i", numbers, pairs, *message.values, *flat)
+
+
+def _read_met(data: bytes) -> m.Met:
+    numbers, pairs = unpack_from("<II", data)
+    _check_size(data, 8 + 8 * numbers + 8 * pairs)
+    fields = unpack_from(f"<{numbers}d{2 * pairs}i", data, 8)
+    flat = fields[numbers:]
+    owners = tuple(zip(flat[::2], flat[1::2], strict=True))
+    return m.Met(fields[:numbers], owners)
+
+
+def _check_size(data: bytes, expected: int) -> None:
+    if len(data) != expected:
+        raise error(f"{len(data)} bytes instead of {expected}")
+
+
+_CODES = (  # the place in this table is the kind on the wire
+    _fixed(m.Hello, "iiii"),
+    _text(m.Propose),
+    _fixed(m.Granted, "q"),
+    _text(m.Refused),
+    _fixed(m.Push, "iqqdd"),
+    _fixed(m.Close, "qq"),
+    _fixed(m.Fresh, "iq"),
+    _fixed(m.Pull, "iq"),
+    _fixed(m.Copied, "iq"),
+    _fixed(m.Flags, "qq"),
+    _fixed(m.Squares, "iqd"),
+    _fixed(m.Clipped, "qd"),
+    _Code(m.Meet, _write_meet, _read_meet),
+    _Code(m.Met, _write_met, _read_met),
+    _fixed(m.Beat, ""),
+    _text(m.Waiting),
+    _text(m.Lost),
+    _fixed(m.Bye, ""),
+)
+_NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}
+
+
+def write_frame(message: m.Message) -> bytes:
+    """The message as one frame."""
+    number = _NUMBERS[type(message)]
+    body = _CODES[number].write(message)
+    return _HEAD.pack(number, len(body)) + body
+
+
+class FrameReader:
+    """Collects bytes as they come and cuts them into messages."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[m.Message]:
+        """The messages that are complete now.
+
+        Raises:
+            ParameterServerError: the bytes are not frames of ours.
+        """
+        self._data += data
+        start = 0
+        while len(self._data) - start >= _HEAD.size:
+            number, size = _HEAD.unpack_from(self._data, start)
+            if number >= len(_CODES) or size > LONGEST:
+                raise ParameterServerError(
+                    f"a frame of kind {number} and {size} bytes is not of protocol "
+                    f"{m.PROTOCOL}"
+                )
+            stop = start + _HEAD.size + size
+            if len(self._data) < stop:
+                break
+            body = bytes(self._data[start + _HEAD.size : stop])
+            start = stop
+            yield _decode(number, body)
+        del self._data[:start]
+
+
+def _decode(number: int, body: bytes) -> m.Message:
+    code = _CODES[number]
+    try:
+        message: m.Message = code.read(body)
+    except (error, ValueError) as fault:
+        raise ParameterServerError(
+            f"a broken {code.kind.__name__} frame: {fault}"
+        ) from fault
+    return message

@@ -1,0 +1,136 @@
+"""The worker processes of one host: started, told signals, waited for, ended."""
+
+import logging
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS
+
+_LOG = logging.getLogger(__name__)
+TAIL_LINES = 10  # of the log of the worker that failed
+EXIT_SECONDS = 2.0  # from the end of a connection to the end of its process
+
+
+class Workers:
+    """Ranks 0 to `count` - 1 of one command.
+
+    Rank 0 has this process's standard output and error; the others write to
+    `rank<r>.log` in `log_folder`. Leaving the context ends all that still run.
+    """
+
+    def __init__(self, command: Sequence[str], count: int, log_folder: Path) -> None:
+        self._command = list(command)
+        self._count = count
+        self._folder = log_folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._logs: list[IO[bytes]] = []
+        self._failed: list[int] = []  # ranks, in the order in which it was noticed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish(0.0)
+        for log in self._logs:
+            log.close()
+
+    def start(self, agent: Path, environ: Mapping[str, str]) -> None:
+        """Start all ranks, each in its own session, so that a signal comes once."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        cores = str(max(1, len(os.sched_getaffinity(0)) // self._count))
+        shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
+        for rank in range(self._count):
+            own = {RANK: str(rank), RANKS: str(self._count), AGENT: str(agent)}
+            output = None if rank == 0 else self._open_log(rank)
+            self._processes.append(
+                subprocess.Popen(
+                    self._command,
+                    env={**shares, **environ, **own},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            )
+
+    def _open_log(self, rank: int) -> IO[bytes]:
+        self._logs.append(self.log_path(rank).open("wb"))
+        return self._logs[-1]
+
+    def log_path(self, rank: int) -> Path:
+        """Where a rank above 0 writes."""
+        return self._folder / f"rank{rank}.log"
+
+    def send_signal(self, number: int) -> None:
+        """To all that run."""
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    def ended(self) -> Iterator[tuple[int, bool]]:
+        """The ranks that have ended, each with whether its exit code is 0."""
+        for rank, process in enumerate(self._processes):
+            code = process.poll()
+            if code is not None:
+                self._note(rank, code)
+                yield rank, code == 0
+
+    def explain(self, rank: int) -> str:
+        """How a rank, whose connection is closed, has ended."""
+        try:
+            code = self._processes[rank].wait(EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "it closed its connection"
+        self._note(rank, code)
+        if code < 0:
+            return f"it was killed by {signal.Signals(-code).name}"
+        where = "" if rank == 0 else f", see {self.log_path(rank)}"
+        return f"it ended with exit code {code}{where}"
+
+    def _note(self, rank: int, code: int) -> None:
+        if code != 0 and rank not in self._failed:
+            self._failed.append(rank)
+
+    def finish(self, seconds: float) -> None:
+        """Wait so long for all to end; then end them, the hard way at last."""
+        end = time.monotonic() + seconds
+        for process in self._processes:
+            _wait(process, max(0.0, end - time.monotonic()))
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self.send_signal(number)
+            for process in self._processes:
+                _wait(process, EXIT_SECONDS)
+        list(self.ended())
+
+    @property
+    def first_failure(self) -> tuple[int, int] | None:
+        """Rank and exit code (negative: a signal) of the first that failed."""
+        if not self._failed:
+            return None
+        return self._failed[0], int(self._processes[self._failed[0]].returncode)
+
+    def show_tail(self, rank: int) -> None:
+        """The last lines of a rank's log, to this process's own."""
+        if rank == 0:
+            return
+        lines = self.log_path(rank).read_text(errors="replace").splitlines()
+        for line in lines[-TAIL_LINES:]:
+            _LOG.error("rank %d: %s", rank, line)
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return
