@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.engines.engine import (
     Call,
     Description,
@@ -21,7 +21,7 @@ class ReferenceEngine:
     """NumPy, in the arrays' own dtype; runs everything, everywhere."""
 
     name = "reference"
-    xp = np
+    xp: ArrayModule = np
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads  # NumPy's BLAS has its own

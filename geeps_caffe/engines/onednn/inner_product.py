@@ -1,0 +1,41 @@
+"""InnerProduct, forward and backward.
+
+Bottom and top are plain matrices; only the weights are blocked. (Measured: taking a
+blocked bottom as it is makes oneDNN fall back to a plain matrix product, which is
+ten times slower in one of the three passes, whatever the weights' order.)
+"""
+
+from geeps_caffe.device.array import Shape, count
+from geeps_caffe.engines.engine import Request
+from geeps_caffe.engines.onednn.convolution import port_shapes
+from geeps_caffe.engines.onednn.layouts import View, view
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.weighted import Weighted, backward, forward
+from geeps_caffe.engines.operations import InnerProduct
+
+
+def make_inner_product(kit: Kit, request: Request) -> Recipe | None:
+    """The recipe of either pass."""
+    operation = request.operation
+    assert isinstance(operation, InnerProduct)
+    bottom, top = port_shapes(request)
+    rows = count(bottom[: operation.axis])
+    outputs = count(top) // rows
+    what = Weighted(
+        "inner_product",
+        (),
+        (),
+        View(bottom, (rows, count(bottom) // rows)),
+        View(top, (rows, outputs)),
+        weights_view(outputs, count(bottom) // rows, operation.transpose),
+        view((outputs,)) if operation.bias else None,
+        plain_bottom=True,
+        plain_top=True,
+    )
+    return (forward if request.direction == "forward" else backward)(kit, request, what)
+
+
+def weights_view(outputs: int, inputs: int, transpose: bool) -> View:
+    """(N, K) as it is, (K, N) with its axes swapped."""
+    shape: Shape = (inputs, outputs) if transpose else (outputs, inputs)
+    return View(shape, shape, swap=(0, 1) if transpose else None)
