@@ -10,7 +10,6 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from geeps_caffe.device.array import Array
@@ -21,7 +20,6 @@ from geeps_caffe.paramserver.messages import Granted, Hello, Message, Outgoing
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
-MOST_THREADS = 4  # more than that are not faster at adding up memory
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
 
 
@@ -32,7 +30,6 @@ class Agent:
         path: of the Unix socket to make, in a folder that only the user can enter.
         explain: says how a rank's process ended, once its connection is closed.
         ended: the ranks whose processes have ended, each with True if in peace.
-        threads: for the arithmetic; None takes the cores, at most four.
     """
 
     def __init__(
@@ -42,17 +39,12 @@ class Agent:
         limits: Limits | None = None,
         explain: Callable[[int], str] | None = None,
         ended: Callable[[], Iterable[tuple[int, bool]]] = tuple,
-        threads: int | None = None,
     ) -> None:
         self.path = path
         self._limits = limits or Limits()
         self._explain = explain or (lambda rank: "its connection was closed")
         self._ended = ended
-        threads = threads or min(MOST_THREADS, len(os.sched_getaffinity(0)))
-        self._crew = ThreadPoolExecutor(threads) if threads > 1 else None
-        self.host = Host(
-            ranks, self._allocate, time.monotonic(), self._limits, self._crew, threads
-        )
+        self.host = Host(ranks, self._allocate, time.monotonic(), self._limits)
         self._block: int | None = None
         self._peers: dict[int, Peer] = {}
         self._stopping = False
@@ -93,8 +85,6 @@ class Agent:
             with contextlib.suppress(OSError):
                 key.fileobj.close()  # type: ignore[union-attr]  # all are sockets
         self._selector.close()
-        if self._crew is not None:
-            self._crew.shutdown()
         if self._block is not None:
             os.close(self._block)
 

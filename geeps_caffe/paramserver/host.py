@@ -5,7 +5,6 @@ Around it stands a loop that moves messages (`agent.py`, or `transport/inproc.py
 
 import socket
 from collections.abc import Callable
-from concurrent.futures import Executor
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
@@ -40,7 +39,6 @@ class Host:
     Args:
         allocate: gives a zeroed block of so many bytes, 64-byte aligned.
         now: seconds of a steady clock, as all later times.
-        crew: threads for the arithmetic, `threads` of them; none without.
 
     Once `failure` is set the run is over: it says why.
     """
@@ -51,15 +49,11 @@ class Host:
         allocate: Callable[[int], Array],
         now: float,
         limits: Limits | None = None,
-        crew: Executor | None = None,
-        threads: int = 1,
     ) -> None:
         self.ranks = ranks
         self.failure: str | None = None
         self.refused = False  # the failure is the program's fault, nobody died
         self._allocate = allocate
-        self._crew = crew
-        self._threads = threads
         host = socket.gethostname()
         self._members = Membership(ranks, limits or Limits(), host, now)
         self._rendezvous = Rendezvous(ranks)
@@ -143,7 +137,7 @@ class Host:
             return []
         size = nbytes(scheme, self.ranks)
         memory = Memory(scheme, self.ranks, self._allocate(size))
-        self._shard = Shard(scheme, memory, crew=self._crew, threads=self._threads)
+        self._shard = Shard(scheme, memory)
         return self._all(Granted(size))
 
     def work(self) -> Outgoing:

@@ -8,7 +8,6 @@ due; `work` does the arithmetic, one table at a time, the one needed first first
 
 import heapq
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,8 +32,6 @@ from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.table import row_blocks
 from geeps_caffe.solvers import Clipping, normalization
-
-SPLIT_BYTES = 1 << 20  # smaller tables are not worth several threads
 
 
 @dataclass
@@ -63,49 +60,35 @@ class _Job:
 
 
 class Shard:
-    """Owns block `shard` of `shards` of every table's rows."""
+    """Owns block `shard` of `shards` of every table's rows.
+
+    One thread does the arithmetic: two were measured to be slower (they hand Python's
+    lock to and fro), and one already moves memory at two thirds of its speed.
+    """
 
     def __init__(
-        self,
-        scheme: Scheme,
-        memory: Memory,
-        shard: int = 0,
-        shards: int = 1,
-        crew: Executor | None = None,
-        threads: int = 1,
+        self, scheme: Scheme, memory: Memory, shard: int = 0, shards: int = 1
     ) -> None:
         self._scheme = scheme
         self._memory = memory
         self._workers = memory.workers
-        self._crew = crew
         nobody = [-1] * self._workers
         self._tables = [_Table(nobody.copy(), nobody.copy()) for _ in scheme.tables]
         self._appliers = [
-            self._make_appliers(t, shard, shards, threads)
-            for t in range(len(scheme.tables))
+            Applier(
+                scheme,
+                index,
+                memory.weights[index],
+                memory.history[index],
+                row_blocks(table.rows, shards)[shard],
+            )
+            for index, table in enumerate(scheme.tables)
         ]
         self._ready: list[_Job] = []
         clipped = [
             t for t in range(len(scheme.tables)) if scheme.rule_of(t) is not None
         ]
         self._norms = Norms(clipped, shard, shards) if scheme.hyper.clips else None
-
-    def _make_appliers(
-        self, table: int, shard: int, shards: int, threads: int
-    ) -> list[Applier]:
-        shared = self._scheme.tables[table]
-        first, last = row_blocks(shared.rows, shards)[shard]
-        cuts = threads if shared.nbytes // shards >= SPLIT_BYTES else 1
-        return [
-            Applier(
-                self._scheme,
-                table,
-                self._memory.weights[table],
-                self._memory.history[table],
-                (first + start, first + stop),
-            )
-            for start, stop in row_blocks(last - first, cuts)
-        ]
 
     @property
     def busy(self) -> bool:
@@ -198,7 +181,7 @@ class Shard:
         updates, reduction = self._updates(table, clock)
         if not updates:
             return 0.0
-        return sum(a.squares(updates, reduction) for a in self._appliers[table])
+        return self._appliers[table].squares(updates, reduction)
 
     def _hear(self, part: Squares) -> Outgoing:
         assert self._norms is not None
@@ -251,16 +234,7 @@ class Shard:
     ) -> None:
         hyper = replace(self._scheme.hyper, rate=push.rate, iteration=push.iteration)
         scale = normalization(hyper, job.clipping)
-
-        def run(applier: Applier) -> None:
-            applier.apply(updates, reduction, hyper, scale)
-
-        appliers = self._appliers[job.table]
-        if self._crew is None or len(appliers) == 1:
-            for applier in appliers:
-                run(applier)
-        else:
-            list(self._crew.map(run, appliers))
+        self._appliers[job.table].apply(updates, reduction, hyper, scale)
 
     def _work_alone(self, job: _Job) -> Outgoing:
         """One worker's update of a table without bound, as one part of the mean."""
