@@ -2,10 +2,13 @@
 
 import difflib
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 Record: TypeAlias = bytes | memoryview
+
+_COMPARED = 1000  # names of a folder that a wrong one is compared with
 
 
 class Database(Protocol):
@@ -57,13 +60,20 @@ def missing(path: str, what: str) -> str:
     place = Path(os.path.abspath(path))
     there = next(p for p in place.parents if p.is_dir())
     wanted = place.relative_to(there).parts[0]
-    names = sorted(os.listdir(there)) if os.access(there, os.R_OK) else []
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(wanted, _names(there), n=3, cutoff=0.5)
     hint = f"; near names there: {', '.join(map(repr, near))}" if near else ""
     return (
         f"{what} not found: {describe(path)}; {str(there)!r} has no {wanted!r}{hint}. "
         "Relative paths start at the working directory"
     )
+
+
+def _names(folder: Path) -> list[str]:
+    """Some names of a folder; comparing with all of ImageNet's would take minutes."""
+    if not os.access(folder, os.R_OK):
+        return []
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in islice(entries, _COMPARED))
 
 
 def file_system(path: str) -> str:
