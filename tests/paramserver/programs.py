@@ -44,12 +44,31 @@ class Program:
 
     def step(self, grads):
         """One iteration with these gradients; returns copies of what was read."""
-        leases = self.open()
-        seen = [weights.copy() for weights, _ in leases]
-        for (_, update), grad in zip(leases, grads, strict=True):
-            update[...] = grad
+        seen = []
+        for ((read, update), _), grad in zip(self.handles, grads, strict=True):
+            seen.append(self.client.read(read).copy())
+            self.client.pre_update(update)[...] = grad
         self.close()
         return seen
+
+
+class Writer:
+    """Updates one table every clock and never reads it."""
+
+    def __init__(self, client, table, **scheme):
+        self.client = client
+        client.create_tables([table], **scheme)
+        client.begin_virtual_iteration()
+        self.opened = client.virtual_pre_update(table.name)
+        self.closed = client.virtual_update(self.opened)
+        client.virtual_clock()
+        client.finish_virtual_iteration()
+        client.start_iterations()
+
+    def step(self, value):
+        self.client.pre_update(self.opened)[...] = value
+        self.client.update(self.closed)
+        self.client.clock()
 
 
 def gradients(tables, rng):

@@ -1,0 +1,141 @@
+"""A network whose every delay is chosen by a random number generator.
+
+Workers run real clients, one thread each, but only one runs at a time: whoever waits
+for a message hands over to the scheduler, which picks what happens next (a message
+arrives at the host, the host does a piece of work, a worker goes on). A seed is a run.
+"""
+
+import random
+import threading
+from collections import deque
+
+from geeps_caffe.device.array import allocate
+from geeps_caffe.paramserver import Client, RemoteStore
+from geeps_caffe.paramserver.host import Host
+
+
+class Killed(BaseException):
+    """Ends the thread of a worker that the scheduler has killed."""
+
+
+class ScheduledLink:
+    def __init__(self, worker):
+        self.worker = worker
+
+    def send(self, message):
+        self.worker.up.append(message)
+
+    def receive(self, timeout):
+        while not self.worker.down:
+            self.worker.hand_over()
+        return self.worker.down.popleft()
+
+    def memory(self, nbytes):
+        return self.worker.network.block[:nbytes]
+
+    def close(self):
+        pass
+
+
+class Worker:
+    def __init__(self, network, rank, program):
+        self.network = network
+        self.rank = rank
+        self.program = program
+        self.up, self.down = deque(), deque()
+        self.waiting = self.finished = self.killed = False
+        self.outcome = None
+        self.turn = threading.Semaphore(0)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        self.turn.acquire()
+        try:
+            store = RemoteStore(ScheduledLink(self), self.rank, self.network.ranks)
+            client = Client(store)
+            self.outcome = self.program(client)
+            client.shutdown()
+        except Killed:
+            self.outcome = "killed"
+        except Exception as error:
+            self.outcome = error
+        self.finished = True
+        self.network.turn.release()
+
+    @property
+    def can_run(self):
+        return not self.finished and (not self.waiting or bool(self.down))
+
+    def hand_over(self):
+        self.waiting = True
+        self.network.turn.release()
+        self.turn.acquire()
+        if self.killed:
+            raise Killed
+        self.waiting = False
+
+    def go_on(self):
+        self.turn.release()
+        self.network.turn.acquire()
+
+
+class Network:
+    """Runs `program(client)` for each rank; outcomes are results or exceptions."""
+
+    def __init__(self, ranks, seed, program):
+        self.ranks = ranks
+        self.random = random.Random(seed)
+        self.host = Host(ranks, self.allocate, now=0.0)
+        self.turn = threading.Semaphore(0)
+        self.workers = [Worker(self, rank, program) for rank in range(ranks)]
+        speeds = (0.05, 0.3, 1.0, 1.0)  # some seeds have very slow workers or links
+        self.speed = [self.random.choice(speeds) for _ in range(2 * ranks + 1)]
+
+    def allocate(self, nbytes):
+        self.block = allocate(nbytes)
+        return self.block
+
+    def run(self, kill_after=None):
+        """Until all have finished; kills rank 1 after so many events."""
+        events = 0
+        while not all(w.finished for w in self.workers):
+            choices = list(self.choices())
+            assert choices, "deadlock: " + self.describe()
+            weights = [weight for weight, _ in choices]
+            ((_, event),) = self.random.choices(choices, weights)
+            event()
+            events += 1
+            if events == kill_after:
+                self.kill(self.workers[1])
+        return [w.outcome for w in self.workers]
+
+    def choices(self):
+        for worker in self.workers:
+            if worker.up:
+                yield self.speed[worker.rank], lambda w=worker: self.arrive(w)
+            if worker.can_run:
+                yield self.speed[self.ranks + worker.rank], worker.go_on
+        if self.host.busy:
+            yield self.speed[-1], lambda: self.post(self.host.work())
+
+    def arrive(self, worker):
+        self.post(self.host.receive(worker.rank, worker.up.popleft(), now=0.0))
+
+    def post(self, out):
+        for rank, message in out:
+            self.workers[rank].down.append(message)
+
+    def kill(self, worker):
+        if worker.finished:
+            return
+        worker.killed = True
+        worker.up.clear()
+        self.post(self.host.lost(worker.rank, "it was killed"))
+        if worker.waiting:
+            worker.go_on()
+        else:
+            worker.finished = True  # it never ran
+
+    def describe(self):
+        return str([(w.rank, w.finished, w.waiting, len(w.up)) for w in self.workers])
