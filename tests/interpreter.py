@@ -189,7 +189,7 @@ class Interpreter:
         self.diff.update(grads)
 
     def _needed(self):
-        """For each layer: which bottoms and which params get a diff (Caffe's Net::Init)."""
+        """For each layer: which bottoms and params get a diff (Caffe's Net::Init)."""
         force, blobs, needed = self.message.force_backward, {}, {}
         for call in self.tape:
             spec, layer = call.spec, call.layer

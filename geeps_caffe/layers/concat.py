@@ -24,10 +24,8 @@ class Concat(Layer):
         """The sum of the extents; all other axes must agree."""
         first, along = bottom[0], self.along
         for i, shape in enumerate(bottom):
-            if (len(shape), *_others(shape, along)) != (
-                len(first),
-                *_others(first, along),
-            ):
+            alike = _others(shape, along) == _others(first, along)
+            if len(shape) != len(first) or not alike:
                 self.fail(
                     f"bottom[{i}] {self.spec.bottom[i]!r} is {shape} and bottom[0] "
                     f"{first}; all axes but axis {along} must be equal"

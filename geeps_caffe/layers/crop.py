@@ -38,8 +38,8 @@ class Crop(Layer):
             if window.stop > whole[axis]:
                 self.fail(
                     f"axis {axis} has {whole[axis]}, too few for the second bottom's "
-                    f"{model[axis]} at offset {window.start}; reduce offset, or pad more "
-                    f"before the crop (bottoms {whole} and {model})"
+                    f"{model[axis]} at offset {window.start}; reduce offset, or pad "
+                    f"more before the crop (bottoms {whole} and {model})"
                 )
         return [(*whole[: self.first], *model[self.first :])]
 

@@ -65,13 +65,13 @@ class Eltwise(Layer):
             if winner is not None:
                 factor = winner == i
             elif stable:
-                factor = _product(run.xp, arrays[:i] + arrays[i + 1 :])
+                factor = _product(arrays[:i] + arrays[i + 1 :])
             else:
                 factor = _quotient(run.xp, arrays, i)
             run.xp.multiply(factor, top[0].diff, out=blob.diff)
 
 
-def _product(xp: ArrayModule, arrays: list[Array]) -> Array:
+def _product(arrays: list[Array]) -> Array:
     product = arrays[0].copy()
     for array in arrays[1:]:
         product *= array
@@ -81,14 +81,15 @@ def _product(xp: ArrayModule, arrays: list[Array]) -> Array:
 def _quotient(xp: ArrayModule, arrays: list[Array], index: int) -> Array:
     """The unstable product of the others: that of all over one, nan where that is 0."""
     with xp.errstate(divide="ignore", invalid="ignore"):
-        return _product(xp, arrays) / arrays[index]
+        quotient: Array = _product(arrays) / arrays[index]
+    return quotient
 
 
 def _winners(xp: ArrayModule, arrays: list[Array]) -> Array:
     """The index of the largest. Ties: of the first two the second, then the earlier."""
     first, second = arrays[0], arrays[1]
     best = xp.maximum(first, second)
-    winner = xp.where(first > second, 0, 1)
+    winner: Array = xp.where(first > second, 0, 1)
     for i, array in enumerate(arrays[2:], start=2):
         winner = xp.where(array > best, i, winner)
         best = xp.maximum(best, array)

@@ -67,7 +67,7 @@ class Embed(Layer):
             place = int(xp.flatnonzero(wrong)[0])
             self.fail(
                 f"bottom {self.spec.bottom[0]!r} has {float(flat[place]):g} at place "
-                f"{place}; expected a whole number from 0 to {self.param.input_dim - 1} "
-                "(input_dim - 1)"
+                f"{place}; expected a whole number from 0 to input_dim - 1, "
+                f"{self.param.input_dim - 1}"
             )
         return index

@@ -52,7 +52,7 @@ def fault(filler: Filler, shape: Shape) -> str:
         return f"filler 'uniform' has min {filler.min:g} above max {filler.max:g}"
     if kind == "bilinear" and (len(shape) != 4 or shape[2] != shape[3]):
         return (
-            f"filler 'bilinear' needs 4 axes and a square kernel; the blob is {shape}"
+            f"filler 'bilinear' needs 4 axes and a square kernel; the blob has {shape}"
         )
     return ""
 
@@ -100,7 +100,7 @@ def _positive_unitball(
 
 
 def fans(shape: Shape, filler: Filler) -> float:
-    """Inputs of an output, outputs of an input, or their mean, as variance_norm says."""
+    """The inputs of an output, the reverse, or their mean, as variance_norm says."""
     size = count(shape)
     fan_in = size / shape[0]
     fan_out = size / shape[1] if len(shape) > 1 else size

@@ -1,6 +1,6 @@
 """The InnerProduct layer."""
 
-from geeps_caffe.device.array import Shapes, count
+from geeps_caffe.device.array import Shape, Shapes, count
 from geeps_caffe.engines import operations
 from geeps_caffe.layers.base import Layer, ParamSpec
 from geeps_caffe.layers.fillers import learnable
@@ -32,7 +32,7 @@ class InnerProduct(Layer):
     def param_specs(self, bottom: Shapes) -> list[ParamSpec]:
         """Weights (outputs, inputs), the other way round if `transpose`; bias."""
         del bottom
-        shape = (self.param.num_output, self.inputs)
+        shape: Shape = (self.param.num_output, self.inputs)
         shape = shape[::-1] if self.param.transpose else shape
         weights = learnable(self, "weight_filler", shape, self.param.weight_filler)
         if not self.param.bias_term:

@@ -68,11 +68,12 @@ class LRN(Layer):
             bottom[0].diff[...] = dx
 
     def _within(self, xp: ArrayModule, x: Array, dy: Array, scale: Array) -> Array:
-        direct = dy * scale**-self.param.beta
-        shares = xp.empty_like(x)
+        direct: Array = dy * scale**-self.param.beta
+        shares: Array = xp.empty_like(x)
         ports = {"top0.diff": direct * x / scale, "bottom0.diff": shares}
         average_pooling.backward(self._window(), xp, ports)
-        return direct - 2 * self.param.alpha * self.param.beta * x * shares
+        factor = float(2 * self.param.alpha * self.param.beta)
+        return direct - factor * x * shares
 
     def _window(self) -> AveragePooling:
         size = self.param.local_size

@@ -30,8 +30,9 @@ class Slice(Layer):
         self.cuts = [0, *self._points(shape[along]), shape[along]]
         if any(begin >= end for begin, end in pairwise(self.cuts)):
             self.fail(
-                f"slice_point {self.cuts[1:-1]} does not cut the {shape[along]} of axis "
-                f"{along} into parts; points must increase, from 1 to {shape[along] - 1}"
+                f"slice_point {self.cuts[1:-1]} does not cut the {shape[along]} of "
+                f"axis {along} into parts; points must increase, from 1 to "
+                f"{shape[along] - 1}"
             )
         return [
             (*shape[:along], end - begin, *shape[along + 1 :])

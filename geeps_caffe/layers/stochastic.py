@@ -49,7 +49,8 @@ def expect(xp: ArrayModule, windows: Windows, x: Array) -> Array:
     values = _values(xp, windows, x)
     total = values.sum(axis=-1)
     squares = (values * values).sum(axis=-1)
-    return xp.where(total > 0, squares / xp.where(total > 0, total, 1), 0)
+    mean: Array = xp.where(total > 0, squares / xp.where(total > 0, total, 1), 0)
+    return mean
 
 
 def expect_gradient(xp: ArrayModule, windows: Windows, x: Array, dy: Array) -> Array:

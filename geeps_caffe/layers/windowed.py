@@ -118,9 +118,9 @@ def pooled(layer: Layer, geometry: Geometry, image: Shape, ceil: bool) -> Shape:
         size = (-(-room // stride) if ceil else room // stride) + 1
         if size < 1:
             layer.fail(
-                f"the window covers {kernel} pixels of spatial axis {i}, but the bottom "
-                f"has {extent}, with padding {extent + 2 * pad}; make the window "
-                f"smaller, or use global_pooling (bottom {image}, {geometry})"
+                f"the window covers {kernel} pixels of spatial axis {i}, but the "
+                f"bottom has {extent}, with padding {extent + 2 * pad}; make the "
+                f"window smaller, or use global_pooling (bottom {image}, {geometry})"
             )
         if any(geometry.pad) and (size - 1) * stride >= extent + pad:
             size -= 1

@@ -94,6 +94,8 @@ def check_gradient(
                 np.testing.assert_allclose(
                     found, slope, rtol, atol, err_msg=f"{what}, element {place}"
                 )
+        restore()
+        total()
     return net
 
 
@@ -145,7 +147,7 @@ def _difference(total, restore, flat, place, step):
 
 
 def check_backward_reads(text, inputs, *, params=None, phase="TRAIN", seed=1):
-    """What backward does not declare as read is overwritten; gradients must not change."""
+    """Gradients must not change when what backward need not read is overwritten."""
     expected = _backward(text, inputs, params, phase, seed, spoil=False)
     found = _backward(text, inputs, params, phase, seed, spoil=True)
     assert expected.keys() == found.keys()
@@ -262,7 +264,7 @@ class GoldenRun:
         self.further_forwards()
 
     def backward(self):
-        """Diffs of blobs that Caffe allocates and never writes are recorded as zeros."""
+        """Diffs that Caffe allocates and never writes are recorded as zeros."""
         self.net.backward(self.part("topdiff/"))
         blobs = {
             name: self.net.diff.get(name, np.zeros_like(value))
@@ -299,7 +301,7 @@ class GoldenRun:
 
     def set_memory_data(self):
         if "memdata/data" in self.golden:
-            self.net.layers[0].set_arrays(
+            self.net.layers[0].reset(
                 self.golden["memdata/data"], self.golden["memdata/label"]
             )
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import prototxt
-
 from geeps_caffe.layers import LAYERS
-
 from tests.layers.checks import check_golden, golden_with_files
 
 FOLDER = Path(__file__).parents[1] / "golden" / "layers"
