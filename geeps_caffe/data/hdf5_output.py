@@ -19,7 +19,7 @@ class Hdf5Output:
 
     def __init__(self, path: str) -> None:
         """Raise a DataError where the file can't be written."""
-        target = Path(path)
+        target = Path(path).absolute()
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
         self._file = _create(temporary, path)
         self._finish = weakref.finalize(self, _finish, self._file, temporary, target)

@@ -1,4 +1,4 @@
-"""Which layers a net has in one phase: include and exclude rules (Caffe's FilterNet)."""
+"""Which layers a net has in one phase: include and exclude rules (FilterNet)."""
 
 from dataclasses import dataclass
 from typing import Any

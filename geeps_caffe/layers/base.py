@@ -64,10 +64,10 @@ class SavedSpec:
 class Blob:
     """A blob as a layer sees it: data, and diff where somebody asks for it."""
 
-    __slots__ = ("_block", "data", "diff")
+    __slots__ = ("_block", "_diff_block", "data", "diff")
 
     def __init__(self, data: Array, diff: Array | None = None) -> None:
-        self._block = data
+        self._block, self._diff_block = data, diff
         self.data = data
         self.diff = diff
 
@@ -78,7 +78,16 @@ class Blob:
 
     def resize(self, shape: Shape) -> None:
         """Set the shape of a top known only at run time, within the planned bound."""
-        self.data = self._block.reshape(-1)[: count(shape)].reshape(shape)
+        self.data = first_elements(self._block, shape)
+        if self._diff_block is not None:
+            self.diff = first_elements(self._diff_block, shape)
+
+
+def first_elements(block: Array, shape: Shape) -> Array:
+    """A view of the first elements of a block in a smaller shape."""
+    if not any(block.strides):  # a stand-in for data that may not be read
+        return np.broadcast_to(block.dtype.type("nan"), shape)
+    return block.reshape(-1)[: count(shape)].reshape(shape)
 
 
 Blobs: TypeAlias = Sequence[Blob]

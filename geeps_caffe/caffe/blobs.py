@@ -1,0 +1,131 @@
+"""Blobs as Python programs see them: plain arrays that can be read and written.
+
+An array that the engine keeps in a layout of its own is shown as a plain copy, a
+*shadow*. What a program writes into a shadow is carried back before the net runs
+next; shadows that are still held are refreshed after each run.
+"""
+
+import weakref
+from collections.abc import Sequence
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.execution.executor import Executor
+
+
+class Shadows:
+    """The plain copies handed out for one net."""
+
+    def __init__(self) -> None:
+        self._fresh: dict[str, tuple[Array, Array]] = {}  # copy, as it was shown
+        self._held: weakref.WeakValueDictionary[str, Array] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def show(self, executor: Executor, name: str) -> Array:
+        """The array itself where it is plain, else its shadow."""
+        array = executor.plan.program.arrays[name]
+        if array.layout.plain:
+            return executor.memory.after(name)
+        shadow = self._held.get(name)
+        if shadow is None:
+            shadow = executor.plain(name)
+            self._held[name] = shadow
+        if name not in self._fresh:
+            self._fresh[name] = (shadow, shadow.copy())
+        return shadow
+
+    def carry_back(self, executor: Executor) -> None:
+        """Bring what was written into shadows to the arrays behind them."""
+        for name, (shadow, shown) in self._fresh.items():
+            if not np.array_equal(shadow, shown, equal_nan=True):
+                executor.copy_in(name, shadow)
+        self._fresh.clear()
+
+    def refresh(self, executor: Executor) -> None:
+        """After a run: shadows that somebody holds show the new values."""
+        for name, shadow in list(self._held.items()):
+            if name in executor.plan.program.arrays:
+                executor.copy_out(name, shadow)
+                self._fresh[name] = (shadow, shadow.copy())
+
+    def forget(self) -> None:
+        """Shapes have changed: old arrays show nothing any more."""
+        self._fresh.clear()
+        self._held.clear()
+
+
+class Blob:
+    """pycaffe's Blob: `data`, `diff` and the shape."""
+
+    def __init__(self, owner: "BlobOwner", name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    @property
+    def data(self) -> Array:
+        """The values; writing changes what the next pass reads."""
+        return self._owner.blob_data(self._name)
+
+    @property
+    def diff(self) -> Array:
+        """The gradient."""
+        return self._owner.blob_diff(self._name)
+
+    @property
+    def shape(self) -> Shape:
+        """The present shape."""
+        return self._owner.blob_shape(self._name)
+
+    def reshape(self, *dims: int) -> None:
+        """Set the shape of an input; the others follow at the next forward."""
+        self._owner.blob_reshape(self._name, tuple(int(d) for d in dims))
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def num(self) -> int:
+        """Axis 0 of the legacy 4-D shape."""
+        return self._legacy(0)
+
+    @property
+    def channels(self) -> int:
+        """Axis 1 of the legacy 4-D shape."""
+        return self._legacy(1)
+
+    @property
+    def height(self) -> int:
+        """Axis 2 of the legacy 4-D shape."""
+        return self._legacy(2)
+
+    @property
+    def width(self) -> int:
+        """Axis 3 of the legacy 4-D shape."""
+        return self._legacy(3)
+
+    def _legacy(self, axis: int) -> int:
+        return int(self.shape[axis]) if axis < len(self.shape) else 1
+
+
+class BlobOwner:
+    """What a Blob asks of the net behind it."""
+
+    def blob_data(self, name: str) -> Array:
+        """The values of a blob."""
+        raise NotImplementedError
+
+    def blob_diff(self, name: str) -> Array:
+        """The gradient of a blob."""
+        raise NotImplementedError
+
+    def blob_shape(self, name: str) -> Shape:
+        """The shape of a blob."""
+        raise NotImplementedError
+
+    def blob_reshape(self, name: str, shape: Sequence[int]) -> None:
+        """Give a blob another shape."""
+        raise NotImplementedError

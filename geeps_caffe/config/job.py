@@ -1,0 +1,26 @@
+"""What to do: everything a run needs besides the solver's own file."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a solver is run here; nothing in it changes what Caffe would compute.
+
+    (But for `batch_mode` and `reduce`, which say what several workers mean.)
+    """
+
+    engine: str | None = None  # None: the best that is there
+    dtype: str = "float32"
+    threads: int | None = None
+    memory: int | None = None  # bytes of the arena; None: as many as it takes
+    share: bool | None = None
+    poison: bool = False
+    rank: int = 0
+    ranks: int = 1
+    batch_mode: str = "per-worker"  # or "global": batch_size is shared out
+    reduce: str = "mean"  # or "sum", as the original GeePS
+    seed: int | None = None  # None: the solver's random_seed, or the clock
+    level: int = 0
+    stages: tuple[str, ...] = ()
+    keep_all: bool = False  # every blob stays readable (solvers used from Python)

@@ -1,0 +1,1 @@
+"""Doing it: arrays behind a plan's names, and the loop that walks the plan."""

@@ -1,0 +1,252 @@
+"""A plan bound to arrays: a list of calls, and the loop that walks it."""
+
+import zlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.device.philox import Stream
+from geeps_caffe.engines.engine import Call, Engine, plain_layout
+from geeps_caffe.execution.layer_code import CodeBinder
+from geeps_caffe.execution.memory import ParamMemory, PlanMemory
+from geeps_caffe.graph.graph import Graph
+from geeps_caffe.layers.base import first_elements
+from geeps_caffe.schedule.instructions import (
+    Accumulate,
+    Clock,
+    Compute,
+    Fill,
+    Instruction,
+    Load,
+    Reorder,
+    SwapIn,
+    SwapOut,
+    Table,
+)
+from geeps_caffe.schedule.plan import Plan
+
+
+class Tables(Protocol):
+    """What the executor asks of the parameter server."""
+
+    def call(self, ordinal: int, instruction: Table | Clock) -> Call:
+        """The call behind the plan's `ordinal`-th Table or Clock instruction."""
+        ...
+
+
+class Executor:
+    """Runs one plan. Arrays are bound once; a step is a walk over `calls`."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        engine: Engine,
+        params: ParamMemory,
+        tables: Tables | None = None,
+        *,
+        seed: int = 1,
+        poison: bool = False,
+    ) -> None:
+        self.graph, self.plan, self.engine = graph, plan, engine
+        self.memory = PlanMemory(plan, params)
+        self.streams = {n.index: _stream(seed, n.name) for n in graph.nodes}
+        self._tables = tables
+        self._poison = poison
+        self._code = CodeBinder(graph, plan, self.memory, engine.xp, self.streams)
+        self._ordinal = 0
+        self._step = [self._bind(i, entry) for i, entry in enumerate(plan.instructions)]
+        self._more = [
+            call
+            for call, entry in zip(self._step, plan.instructions, strict=True)
+            if not _first_only(entry)
+        ]
+        self._backward = _first_backward(plan)
+
+    # -- run -------------------------------------------------------------------
+
+    def begin(self, iteration: int, records: Array) -> None:
+        """Set what random numbers depend on: iteration and global record indices."""
+        for stream in self.streams.values():
+            stream.iteration = iteration
+            stream.records = records
+        self._code.iteration = iteration
+
+    def forward(self) -> None:
+        """All instructions before the backward pass."""
+        for call in self._step[: self._backward]:
+            call()
+
+    def step(self, first: bool = True) -> None:
+        """Forward, backward, updates and clock; gradients start at zero if `first`."""
+        for call in self._step if first else self._more:
+            call()
+
+    def run(self, wanted: Callable[[int, Instruction], bool]) -> None:
+        """Those instructions that `wanted` accepts (position in the program), in order.
+
+        Calls of the parameter server are left out: a net that is driven by hand works
+        on the params in place.
+        """
+        plan = self.plan
+        entries = zip(plan.origin, plan.instructions, self._step, strict=True)
+        for origin, instruction, call in entries:
+            by_hand = not isinstance(instruction, Table | Clock)
+            if by_hand and not _first_only(instruction) and wanted(origin, instruction):
+                call()
+
+    # -- bind ------------------------------------------------------------------
+
+    def _bind(self, position: int, instruction: Instruction) -> Call:
+        match instruction:
+            case Load():
+                return self._code.bind_load(position, instruction)
+            case Compute(request=None) | Compute(description=None):
+                return self._code.bind(position, instruction)
+            case Compute():
+                return self._bind_operation(position, instruction)
+            case Reorder():
+                return self._bind_reorder(position, instruction)
+            case Fill():
+                return self._bind_fill(position, instruction)
+            case Accumulate():
+                return self._bind_accumulate(position, instruction)
+            case Table() | Clock():
+                assert self._tables is not None
+                self._ordinal += 1
+                return self._tables.call(self._ordinal - 1, instruction)
+            case SwapIn() | SwapOut():
+                return self._bind_swap(position, instruction)
+
+    def _bind_operation(self, position: int, instruction: Compute) -> Call:
+        assert instruction.request is not None
+        assert instruction.description is not None
+        arrays = {p: self.memory.view(a, position) for p, a in instruction.ports}
+        scratch = (
+            self.memory.view(instruction.scratch, position)
+            if instruction.scratch
+            else None
+        )
+        return self.engine.bind(
+            instruction.request, instruction.description, arrays, scratch
+        )
+
+    def _bind_reorder(self, position: int, instruction: Reorder) -> Call:
+        arrays = self.plan.program.arrays
+        source, target = arrays[instruction.source], arrays[instruction.target]
+        return self.engine.bind_reorder(
+            source.shape,
+            (self.memory.view(source.name, position), source.layout),
+            (self.memory.view(target.name, position), target.layout),
+            source.dtype,
+        )
+
+    def _bind_fill(self, position: int, instruction: Fill) -> Call:
+        view = self.memory.view(instruction.array, position)
+        if view.dtype == np.uint8:
+            view = view.view(self.plan.program.options.dtype)
+
+        def fill() -> None:
+            view[...] = instruction.value
+
+        if instruction.when != "once":
+            return fill
+        fill()
+        return _nothing
+
+    def _bind_accumulate(self, position: int, instruction: Accumulate) -> Call:
+        """Element by element in the arrays' own layout, padding included."""
+        dtype = np.dtype(self.plan.program.options.dtype)
+        source = self.memory.view(instruction.source, position)
+        target = self.memory.view(instruction.target, position)
+        source, target = _flat(source, dtype), _flat(target, dtype)
+
+        def accumulate() -> None:
+            np.add(target, source, out=target)
+
+        return accumulate
+
+    def _bind_swap(self, position: int, instruction: SwapIn | SwapOut) -> Call:
+        arena, host = self.memory.swap_block(instruction.storage, position)
+        poison = self._poison
+
+        def swap_in() -> None:
+            arena[...] = host
+
+        def swap_out() -> None:
+            host[...] = arena
+            if poison:
+                arena[...] = 0xFF  # as float: NaN
+
+        return swap_in if isinstance(instruction, SwapIn) else swap_out
+
+    # -- read ------------------------------------------------------------------
+
+    def value(self, blob_value: str) -> Array:
+        """A value's data after the step, in its plain shape."""
+        found = self.plain(self.plan.program.data[blob_value])
+        if blob_value in self.plan.program.dynamic:
+            return first_elements(found, self.shape(blob_value))
+        return found
+
+    def shape(self, blob_value: str) -> Shape:
+        """A value's shape after the step."""
+        return self._code.shapes.of(blob_value)
+
+    def plain(self, name: str) -> Array:
+        """An array after the step: the memory itself if plain, else a plain copy."""
+        array = self.plan.program.arrays[name]
+        memory = self.memory.after(name)
+        if array.layout.plain:
+            return memory
+        copy = np.empty(array.shape, array.dtype)
+        self.copy_out(name, copy)
+        return copy
+
+    def copy_out(self, name: str, target: Array) -> None:
+        """Copy an array of any layout to a plain one."""
+        array = self.plan.program.arrays[name]
+        self.engine.bind_reorder(
+            array.shape,
+            (self.memory.after(name), array.layout),
+            (target, plain_layout(array.shape, array.dtype)),
+            array.dtype,
+        )()
+
+    def copy_in(self, name: str, source: Array) -> None:
+        """Copy a plain array to one of any layout."""
+        array = self.plan.program.arrays[name]
+        self.engine.bind_reorder(
+            array.shape,
+            (np.ascontiguousarray(source), plain_layout(array.shape, array.dtype)),
+            (self.memory.after(name), array.layout),
+            array.dtype,
+        )()
+
+
+def _nothing() -> None:
+    """What is left of an instruction that ran when the plan was bound."""
+
+
+def _first_only(instruction: Instruction) -> bool:
+    return isinstance(instruction, Fill) and instruction.when == "first"
+
+
+def _flat(array: Array, dtype: np.dtype[Any]) -> Array:
+    flat = array.reshape(-1)
+    return flat.view(dtype) if flat.dtype == np.uint8 else flat
+
+
+def _stream(seed: int, name: str) -> Stream:
+    return Stream(seed, zlib.crc32(name.encode()), 0, np.zeros(1, np.int64))
+
+
+def _first_backward(plan: Plan) -> int:
+    """Position of the first instruction of the backward pass."""
+    start = plan.program.backward_start
+    for position, source in enumerate(plan.origin):
+        if source >= start:
+            return position
+    return len(plan.instructions)

@@ -1,0 +1,148 @@
+"""Binding a layer's own array-module code to the arrays of a plan."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, ArrayModule, Shape
+from geeps_caffe.device.philox import Stream
+from geeps_caffe.engines.engine import Call
+from geeps_caffe.engines.reference import DEFINITIONS
+from geeps_caffe.execution.memory import PlanMemory
+from geeps_caffe.execution.shapes import RunTimeShapes
+from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.layers.base import Blob, Run, first_elements
+from geeps_caffe.schedule.instructions import Compute, Load
+from geeps_caffe.schedule.plan import Plan
+
+
+class CodeBinder:
+    """Makes the calls of instructions that run layer code on plain arrays."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        memory: PlanMemory,
+        xp: ArrayModule,
+        streams: Mapping[int, Stream],
+    ) -> None:
+        self.graph, self.memory = graph, memory
+        self.xp, self.streams = xp, streams
+        self.shapes = RunTimeShapes(graph, plan.program.dynamic)
+        self.iteration = 0
+
+    def bind_load(self, position: int, instruction: Load) -> Call:
+        """A source's forward into its tops."""
+        node = self.graph.nodes[instruction.node]
+        tops = [Blob(self.memory.view(name, position)) for name in node.tops]
+        return self._forward(node, self._run(node, [], []), [], tops)
+
+    def bind(self, position: int, instruction: Compute) -> Call:
+        """A layer's forward or backward; or an operation by its definition."""
+        arrays = {p: self.memory.view(a, position) for p, a in instruction.ports}
+        node = self.graph.nodes[instruction.node]
+        if instruction.request is not None:
+            return self._definition(node, instruction, arrays)
+        bottom = self._blobs(arrays, "bottom", node.bottoms)
+        top = self._blobs(arrays, "top", node.tops)
+        params = [
+            Blob(arrays[f"param{i}"], arrays.get(f"param{i}.diff"))
+            for i in range(len(node.params))
+        ]
+        saved = [a for p, a in arrays.items() if p.startswith("saved")]
+        run = self._run(node, params, saved)
+        make = self._forward if instruction.direction == "forward" else self._backward
+        call = make(node, run, bottom, top)
+        if not self.shapes.varies(node):
+            return call
+        return self._resized(node, instruction.direction, run, bottom, top, call)
+
+    def _blobs(
+        self, arrays: Mapping[str, Array], kind: str, values: Sequence[str]
+    ) -> list[Blob]:
+        """The blobs at ports; data that the pass may not read is a stand-in."""
+        found = []
+        for i, value in enumerate(values):
+            data = arrays.get(f"{kind}{i}")
+            if data is None:
+                shape = self.graph.values[value].shape
+                data = np.broadcast_to(np.float32("nan"), shape)
+            found.append(Blob(data, arrays.get(f"{kind}{i}.diff")))
+        return found
+
+    def _run(self, node: Node, params: list[Blob], saved: list[Array]) -> Run:
+        return Run(self.xp, params, saved, self.streams[node.index])
+
+    def _forward(
+        self, node: Node, run: Run, bottom: list[Blob], top: list[Blob]
+    ) -> Call:
+        layer = node.layer
+
+        def forward() -> None:
+            run.iteration = self.iteration
+            layer.forward(run, bottom, top)
+
+        return forward
+
+    def _backward(
+        self, node: Node, run: Run, bottom: list[Blob], top: list[Blob]
+    ) -> Call:
+        layer = node.layer
+
+        def backward() -> None:
+            run.iteration = self.iteration
+            layer.backward(run, top, bottom)
+
+        return backward
+
+    # -- shapes known at run time ----------------------------------------------
+
+    def _definition(
+        self, node: Node, instruction: Compute, arrays: dict[str, Array]
+    ) -> Call:
+        assert instruction.request is not None
+        operation, xp = instruction.request.operation, self.xp
+        run = getattr(DEFINITIONS[type(operation)], instruction.direction)
+        if not self.shapes.varies(node):
+            return lambda: run(operation, xp, arrays)
+
+        def at_run_time() -> None:
+            shape = self.shapes.of(node.bottoms[0])  # a Split: all have one shape
+            run(operation, xp, {p: first_elements(a, shape) for p, a in arrays.items()})
+
+        return at_run_time
+
+    def _resized(
+        self,
+        node: Node,
+        direction: str,
+        run: Run,
+        bottom: list[Blob],
+        top: list[Blob],
+        call: Call,
+    ) -> Call:
+        """The call with all blobs in the shapes that they have in this pass."""
+        blocks = list(run.saved)
+
+        def resize(tops: Sequence[Shape]) -> None:
+            shapes = [self.shapes.of(value) for value in node.bottoms]
+            for blob, shape in zip([*bottom, *top], [*shapes, *tops], strict=True):
+                blob.resize(shape)
+            saved = self.shapes.saved(node, shapes, tops, run)
+            run.saved = [
+                first_elements(b, s) for b, s in zip(blocks, saved, strict=True)
+            ]
+
+        def forward() -> None:
+            shapes = [self.shapes.of(value) for value in node.bottoms]
+            resize([tuple(s) for s in node.layer.infer_shapes(shapes)])
+            call()
+            self.shapes.set(node, top)
+
+        def backward() -> None:
+            node.layer.infer_shapes([self.shapes.of(value) for value in node.bottoms])
+            resize([self.shapes.of(value) for value in node.tops])
+            call()
+
+        return forward if direction == "forward" else backward

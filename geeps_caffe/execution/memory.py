@@ -1,0 +1,88 @@
+"""The memory behind a plan: the arena, the host arena, and the params' blocks."""
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, aligned, allocate, count
+from geeps_caffe.schedule.instructions import PlannedArray
+from geeps_caffe.schedule.plan import Plan
+
+
+class ParamMemory:
+    """Blocks of bytes for params and their gradients, by array name.
+
+    Parameters of tables are leases of the GeePS client, entered with `lend`;
+    everything else (statistics, frozen params, nets without a solver) is made here
+    at first use. Nets of other phases share it under their own names for the same
+    blobs (`renamed`).
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, Array] = {}
+        self._names: dict[str, str] = {}
+
+    def lend(self, name: str, block: Array) -> None:
+        """Put an array into memory that somebody else owns: flat uint8."""
+        self._blocks[name] = block
+
+    def block(self, name: str, nbytes: int) -> Array:
+        """The array's memory; zeros where it is new."""
+        name = self._names.get(name, name)
+        if name not in self._blocks:
+            self._blocks[name] = allocate(aligned(nbytes))
+        return self._blocks[name][:nbytes]
+
+    def renamed(self, names: dict[str, str]) -> "ParamMemory":
+        """A view for a net that calls the same blobs by other names."""
+        other = ParamMemory()
+        other._blocks, other._names = self._blocks, names
+        return other
+
+
+class PlanMemory:
+    """The arenas of one plan, and views of arrays in them."""
+
+    def __init__(self, plan: Plan, params: ParamMemory) -> None:
+        self.plan = plan
+        self.params = params
+        self.arena = allocate(plan.arena_bytes)
+        self.host = allocate(plan.host_bytes)
+        self._sizes = plan.program.storage_bytes()
+
+    def view(self, name: str, position: int) -> Array:
+        """The array as instruction `position` finds it.
+
+        Plain arrays have their shape; arrays in a layout of the engine's are flat
+        uint8 blocks.
+        """
+        array = self.plan.program.arrays[name]
+        if array.home != "arena":
+            return shaped(array, self.params.block(name, array.layout.nbytes))
+        offset = self.plan.places[position][array.storage]
+        return shaped(array, self.arena[offset : offset + array.layout.nbytes])
+
+    def after(self, name: str) -> Array:
+        """The array between two steps: in the arena, or where it was swapped to."""
+        array = self.plan.program.arrays[name]
+        if array.home != "arena":
+            return shaped(array, self.params.block(name, array.layout.nbytes))
+        nbytes = array.layout.nbytes
+        if array.storage in self.plan.final:
+            offset = self.plan.final[array.storage]
+            return shaped(array, self.arena[offset : offset + nbytes])
+        offset = self.plan.host_offsets[array.storage]
+        return shaped(array, self.host[offset : offset + nbytes])
+
+    def swap_block(self, storage: str, position: int) -> tuple[Array, Array]:
+        """A storage's place in the arena at `position`, and its home in the host."""
+        nbytes = self._sizes[storage]
+        offset = self.plan.places[position][storage]
+        home = self.plan.host_offsets[storage]
+        return self.arena[offset : offset + nbytes], self.host[home : home + nbytes]
+
+
+def shaped(array: PlannedArray, block: Array) -> Array:
+    """A flat uint8 block as the array that engines and layers expect."""
+    if not array.layout.plain:
+        return block
+    total = count(array.shape)
+    return block.view(np.dtype(array.dtype))[:total].reshape(array.shape)

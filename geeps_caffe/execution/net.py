@@ -1,0 +1,198 @@
+"""A net that runs: its graph, its plans by input shape, and its params' memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape, count
+from geeps_caffe.engines.engine import Engine, Layout
+from geeps_caffe.execution.executor import Executor
+from geeps_caffe.execution.memory import ParamMemory
+from geeps_caffe.execution.tables import ParamTables
+from geeps_caffe.graph.build import reshape_graph
+from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.schedule.compile import compile_program
+from geeps_caffe.schedule.plan import make_plan
+from geeps_caffe.schedule.program import Options, Program
+
+MOST_PLANS = 8  # kept per net, by input shapes
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much memory a net may use, and how that is watched."""
+
+    budget: int | None = None  # bytes of the arena
+    share: bool | None = None  # one place for several arrays, by lifetime
+    poison: bool = False  # overwrite what was swapped out
+
+
+@dataclass
+class PlannedNet:
+    """Runs one graph on one engine.
+
+    Args:
+        graph: the net; replaced by `reshape`.
+        engine: how to compute.
+        options: dtype, backward, what stays readable.
+        params: memory of params, shared with the nets of other phases.
+        layouts: layouts of params that are fixed already.
+        table_of: param key -> table, for a net that trains on the GeePS client.
+    """
+
+    graph: Graph
+    engine: Engine
+    options: Options
+    params: ParamMemory = field(default_factory=ParamMemory)
+    layouts: dict[str, Layout] = field(default_factory=dict)
+    table_of: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = Limits()
+    seed: int = 1
+    tables: ParamTables | None = None
+    program: Program = field(init=False)
+    _executor: Executor | None = field(init=False, default=None)
+    _plans: dict[tuple[tuple[str, Shape], ...], tuple[Graph, Program, Executor]] = (
+        field(init=False, default_factory=dict)
+    )
+
+    def __post_init__(self) -> None:
+        self.program = self._compile()
+
+    def _compile(self) -> Program:
+        program = compile_program(
+            self.graph, self.engine, self.options, self.table_of, self.layouts
+        )
+        for key, name in program.params.items():
+            self.layouts.setdefault(key, program.arrays[name].layout)
+        return program
+
+    @property
+    def executor(self) -> Executor:
+        """The bound plan for the present shapes; made at first use."""
+        if self._executor is None:
+            plan = make_plan(self.program, self.limits.budget, self.limits.share)
+            self._executor = Executor(
+                self.graph,
+                plan,
+                self.engine,
+                self.params,
+                self.tables,
+                seed=self.seed,
+                poison=self.limits.poison,
+            )
+            self._keep()
+        return self._executor
+
+    def _keep(self) -> None:
+        if len(self._plans) >= MOST_PLANS:
+            del self._plans[next(iter(self._plans))]
+        assert self._executor is not None
+        self._plans[self._signature()] = (self.graph, self.program, self._executor)
+
+    def _signature(self) -> tuple[tuple[str, Shape], ...]:
+        """The shapes that decide all others: those of the sources' tops."""
+        graph = self.graph
+        return tuple(
+            (value, graph.values[value].shape)
+            for node in graph.nodes
+            if not node.bottoms
+            for value in node.tops
+        )
+
+    # -- shapes ----------------------------------------------------------------
+
+    def reshape(self, input_shapes: Mapping[str, Shape] | None = None) -> bool:
+        """Take on other input shapes; returns whether anything changed.
+
+        Values of Input blobs are kept where their size allows it, as in Caffe.
+        """
+        merged = dict(self.graph.input_shapes) | dict(input_shapes or {})
+        before, kept = self._signature(), self._input_values()
+        self.graph = reshape_graph(self.graph, merged)
+        if self._signature() == before:
+            return False
+        known = self._plans.get(self._signature())
+        if known is not None:
+            _, self.program, self._executor = known
+        else:
+            self.program, self._executor = self._compile(), None
+        self._restore_inputs(kept)
+        return True
+
+    def follow_sources(self) -> None:
+        """Reshape when a source's next records have other shapes."""
+        for node in self.graph.nodes:
+            if not node.bottoms and node.type != "Input":
+                pending = node.layer.pending_shapes()
+                present = [self.graph.values[t].shape for t in node.tops]
+                if pending is not None and [tuple(p) for p in pending] != present:
+                    self.reshape()
+                    return
+
+    def _input_values(self) -> dict[str, Array]:
+        if self._executor is None:
+            return {}
+        return {
+            value: self._executor.value(value).copy() for value in self.graph.inputs
+        }
+
+    def _restore_inputs(self, kept: Mapping[str, Array]) -> None:
+        for value, old in kept.items():
+            new = self.executor.value(value).reshape(-1)
+            size = min(new.size, old.size)
+            new[:size] = old.reshape(-1)[:size]
+
+    # -- results ---------------------------------------------------------------
+
+    def loss(self) -> float:
+        """The weighted sum of all loss tops, as Net::Forward returns it."""
+        total = 0.0
+        for node in self.graph.nodes:
+            for value, weight in zip(node.tops, node.loss_weights, strict=True):
+                if weight:
+                    total += weight * float(np.sum(self.executor.value(value)))
+        return total
+
+    def outputs(self) -> list[tuple[str, float, Array]]:
+        """Blob, loss weight and data of every output."""
+        found = []
+        for blob in self.graph.outputs:
+            value = self.graph.last_value(blob)
+            node = self.graph.nodes[value.source]
+            weight = node.loss_weights[node.tops.index(value.name)]
+            found.append((blob, weight, self.executor.value(value.name)))
+        return found
+
+    def node(self, name: str) -> Node:
+        """A node by its layer's name."""
+        return next(n for n in self.graph.nodes if n.name == name)
+
+    # -- params ----------------------------------------------------------------
+
+    def param(self, key: str) -> Array:
+        """A param in its plain shape: the memory itself, or a copy of it."""
+        return self.executor.plain(self.program.params[key])
+
+    def set_param(self, key: str, values: Array) -> None:
+        """Replace a param's values; `values` has its count of elements."""
+        name = self.program.params[key]
+        array = self.program.arrays[name]
+        assert count(array.shape) == values.size
+        self.executor.copy_in(name, values.astype(array.dtype).reshape(array.shape))
+
+    def close(self) -> None:
+        """Give back files and threads of the sources."""
+        for node in self.graph.nodes:
+            node.layer.close()
+
+
+def kept_values(graph: Graph) -> frozenset[str]:
+    """What must be readable after a step: losses and outputs."""
+    losses = {
+        value
+        for node in graph.nodes
+        for value, weight in zip(node.tops, node.loss_weights, strict=True)
+        if weight
+    }
+    return frozenset(losses | {graph.last_value(b).name for b in graph.outputs})

@@ -1,0 +1,250 @@
+"""The training net on the parameter server: one iteration, and what surrounds it."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.device.array import Array
+from geeps_caffe.engines.table import open_engine
+from geeps_caffe.errors import InputError
+from geeps_caffe.execution.history import History
+from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
+from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
+from geeps_caffe.execution.reports import Clipped
+from geeps_caffe.execution.tables import ParamTables, assign_tables
+from geeps_caffe.execution.weights import fill_params
+from geeps_caffe.graph.build import build_graph
+from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.graph import Graph
+from geeps_caffe.layers.base import Setting
+from geeps_caffe.paramserver import Client, LocalStore
+from geeps_caffe.schedule.program import Options
+from geeps_caffe.solvers import find_rule, read_hyper
+
+
+class Training:
+    """A solver's training net, its tables, and the client that owns them."""
+
+    def __init__(
+        self, solver: Any, path: str, settings: RunSettings, client: Client | None
+    ) -> None:
+        self.solver, self.settings = solver, settings
+        self.seed = run_seed(solver, settings)
+        self.engine = open_engine(settings.engine, settings.threads)
+        self.client = client or Client(LocalStore())
+        self.rule = find_rule(solver.type)
+        self.bodies = solver.iter_size
+        stages = NetState("TRAIN", settings.level, settings.stages)
+        self.named_tests = test_nets(solver, path)
+        self.net = self._training_net(training_net(solver, path, stages))
+        self.tables = self._make_tables()
+        self.net.tables = self.tables
+        self.batch = largest_batch(self.net.graph)
+        fill_params(self.net, self.seed)
+        self.publish_weights()
+        if self.tables.keys:
+            self.client.start_iterations()
+
+    # -- build -----------------------------------------------------------------
+
+    def _training_net(self, named: NamedNet) -> PlannedNet:
+        settings = self.settings
+        graph = build_graph(named.source, named.state, self._setting())
+        options = Options(
+            settings.dtype,
+            backward=any(node.needs_backward for node in graph.nodes),
+            keep_all=settings.keep_all,
+            accumulate=settings.keep_all or self.bodies > 1,
+            keep=kept_values(graph),
+        )
+        return PlannedNet(
+            graph,
+            self.engine,
+            options,
+            table_of=assign_tables(graph),
+            limits=Limits(settings.memory, settings.share, settings.poison),
+            seed=self.seed,
+        )
+
+    def other_net(self, named: NamedNet) -> PlannedNet:
+        """A test net on the params of the training net, matched by layer name."""
+        graph = build_graph(named.source, named.state, self._setting())
+        names = shared_names(graph, self.net.graph)
+        options = Options(
+            self.settings.dtype,
+            backward=False,
+            keep_all=self.settings.keep_all,
+            keep=kept_values(graph),
+        )
+        return PlannedNet(
+            graph,
+            self.engine,
+            options,
+            params=self.net.params.renamed(names),
+            layouts={
+                mine: self.net.layouts[theirs]
+                for mine, theirs in names.items()
+                if theirs in self.net.layouts
+            },
+            limits=Limits(self.settings.memory, self.settings.share),
+            seed=self.seed,
+        )
+
+    def _setting(self) -> Setting:
+        settings = self.settings
+        return Setting(
+            rank=settings.rank,
+            ranks=settings.ranks,
+            global_batch=settings.batch_mode == "global",
+            seed=self.seed,
+        )
+
+    def _make_tables(self) -> ParamTables:
+        tables = ParamTables(self.client, self.net.program, self.net.graph)
+        if self.net.table_of:
+            hyper = read_hyper(self.solver, 0.0, 0)
+            tables.create(
+                self.net.table_of, self.rule.type_name, self.settings.reduce, hyper
+            )
+            tables.record(self.bodies)
+            tables.lend(self.net.params)
+        return tables
+
+    def publish_weights(self) -> None:
+        """Make the weights in this worker's memory those of all workers.
+
+        With one worker, or one host at slack 0, they lie in the tables already.
+        """
+        if self.settings.ranks > 1:
+            for table in self.tables.keys:
+                self.client.assign(table, self._as_written(table))
+            self.client.barrier()
+
+    def _as_written(self, table: str) -> Array:
+        return np.array(self.client.memory(table))
+
+    # -- run -------------------------------------------------------------------
+
+    def iterate(self, iteration: int, rate: float) -> float:
+        """Forward, backward and update over iter_size batches; the mean loss."""
+        net, total = self.net, 0.0
+        if self.tables.keys:
+            self.client.set_hyper(rate, iteration)
+        for body in range(self.bodies):
+            net.follow_sources()
+            self.tables.body = body
+            net.executor.begin(iteration, self._records(body))
+            net.executor.step(first=body == 0)
+            total += net.loss()
+        return total / self.bodies
+
+    def forward_only(self, iteration: int) -> float:
+        """One forward pass at the present weights, without an update."""
+        self.net.follow_sources()
+        self.net.executor.begin(iteration, self._records(0))
+        self.net.executor.run(
+            lambda position, _: position < self.net.program.backward_start
+        )
+        return self.net.loss()
+
+    def _records(self, body: int) -> Array:
+        """Global indices, within the iteration, of this worker's records."""
+        ranks, rank = self.settings.ranks, self.settings.rank
+        first = body * self.batch * ranks
+        return first + np.arange(self.batch, dtype=np.int64) * ranks + rank
+
+    def settle(self) -> None:
+        """Wait until all updates so far are in the weights that test nets read."""
+        for table in self.tables.keys:
+            self.client.values(table)
+
+    def agreed(self, flags: int) -> int:
+        """What any worker was asked to do, as all workers see it alike."""
+        if self.settings.ranks == 1 or not self.tables.keys:
+            return flags
+        self.client.request(flags)
+        agreed = self.client.requested()
+        self.client.withdraw(agreed)
+        return agreed
+
+    def clipping(self) -> Clipped | None:
+        """What clip_gradients did in the last iteration, if it did anything."""
+        if self.solver.clip_gradients < 0:
+            return None
+        found = self.client.clipping()
+        if found is None or found.norm <= self.solver.clip_gradients:
+            return None
+        return Clipped(found.norm, self.solver.clip_gradients)
+
+    # -- state -----------------------------------------------------------------
+
+    def history(self) -> History:
+        """The update rule's history blobs."""
+        return History(self.net, self.tables, self.client, len(self.rule.slots))
+
+    def _sources(self) -> dict[str, Any]:
+        return {
+            node.name: node.layer
+            for node in self.net.graph.nodes
+            if node.layer.is_source and hasattr(node.layer, "position")
+        }
+
+    def has_position(self) -> bool:
+        """Whether any source has a position to save."""
+        return bool(self._sources())
+
+    def positions(self) -> dict[str, Any]:
+        """Where each source stands, by layer name."""
+        return {name: layer.position() for name, layer in self._sources().items()}
+
+    def restore_position(self, position: dict[str, Any]) -> None:
+        """Put the sources where a snapshot found them."""
+        for name, layer in self._sources().items():
+            if name in position["sources"]:
+                layer.restore(position["sources"][name])
+
+    def close(self) -> None:
+        """Give back files, threads and the place at the parameter server."""
+        self.net.close()
+        if self.tables.keys:
+            self.client.shutdown()
+
+
+def run_seed(solver: Any, settings: RunSettings) -> int:
+    """The seed of the run: given, the solver's random_seed, or from the clock."""
+    if settings.seed is not None:
+        return settings.seed
+    if solver.random_seed >= 0:
+        return int(solver.random_seed)
+    return time.time_ns() & 0x7FFFFFFF
+
+
+def largest_batch(graph: Graph) -> int:
+    """The longest axis 0 of any value: so many records may need random numbers."""
+    return max((v.shape[0] for v in graph.values.values() if v.shape), default=1)
+
+
+def shared_names(graph: Graph, trained: Graph) -> dict[str, str]:
+    """Param keys of a net -> keys of the training net, by layer name and index.
+
+    Raises:
+        InputError: a layer of both nets has blobs of different shapes.
+    """
+    nodes = {node.name: node for node in trained.nodes}
+    names: dict[str, str] = {}
+    for node in graph.nodes:
+        other = nodes.get(node.name)
+        for mine, theirs in zip(
+            node.params, other.params if other else (), strict=False
+        ):
+            have, want = trained.params[theirs].shape, graph.params[mine].shape
+            if have != want:
+                raise InputError(
+                    f"{node.title} shares its blob with the training net, where it has "
+                    f"shape {have}; here it has {want}"
+                )
+            names[mine] = theirs
+            names[f"{mine}.diff"] = f"{theirs}.diff"
+    return names

@@ -1,0 +1,122 @@
+"""Weights of a running net: first values, copies from files, and back to files."""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import prototxt
+from geeps_caffe.device.array import Array, Shape, count
+from geeps_caffe.errors import InputError
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.layers.fillers import fill
+from prototxt.weights import WeightsLayer, read_weights, write_weights
+
+
+def fill_params(net: PlannedNet, seed: int) -> None:
+    """Give every param its filler's values: a function of the seed and its name."""
+    for key, param in net.graph.params.items():
+        if key in net.program.params:
+            net.set_param(key, first_values(param.shape, param.filler, key, seed))
+
+
+def first_values(shape: Shape, filler: Any, key: str, seed: int) -> Array:
+    """What a filler makes of a blob named `key` in a run with this seed."""
+    values = np.zeros(shape, np.float32)
+    words = (seed & 0xFFFFFFFFFFFFFFFF, zlib.crc32(key.encode()))
+    fill(values, filler, np.random.Generator(np.random.Philox(key=words)))
+    return values
+
+
+def copy_weights(net: PlannedNet, path: str) -> list[str]:
+    """Copy the blobs of all layers that a file and the net have in common, by name.
+
+    Returns:
+        the layers of the file that the net has not (Caffe logs them).
+
+    Raises:
+        InputError: numbers of blobs or shapes differ; all of them are listed.
+    """
+    source = read_weights(path)
+    nodes = {node.name: node for node in net.graph.nodes}
+    faults: list[str] = []
+    ignored: list[str] = []
+    wanted: dict[str, Any] = {}
+    for layer in source.layers:
+        node = nodes.get(layer.name)
+        if node is None:
+            ignored.append(layer.name)
+            continue
+        faults += _faults(net.graph, node, layer)
+        for key, blob in zip(node.params, layer.blobs, strict=False):
+            if blob is not None:
+                wanted[key] = blob
+    if faults:
+        raise InputError(
+            f"{path} doesn't fit the net: " + "; ".join(faults) + ". Rename a layer to "
+            "learn it from scratch, or give it the shape of the file"
+        )
+    for key, blob in wanted.items():
+        net.set_param(key, blob.array())
+    return ignored
+
+
+def _faults(graph: Graph, node: Node, layer: WeightsLayer) -> list[str]:
+    """What keeps a layer's blobs from being copied."""
+    if not layer.blobs:
+        return []
+    if len(layer.blobs) != len(node.params):
+        return [
+            f"layer {node.name!r} ({node.type}) has {len(node.params)} blobs, the file "
+            f"has {len(layer.blobs)}"
+        ]
+    faults = []
+    for i, (key, blob) in enumerate(zip(node.params, layer.blobs, strict=True)):
+        shape = graph.params[key].shape
+        if blob is not None and not same_shape(shape, tuple(blob.shape)):
+            faults.append(
+                f"layer {node.name!r} ({node.type}) blob {i} has shape {shape}, the "
+                f"file has {tuple(blob.shape)}"
+            )
+    return faults
+
+
+def same_shape(shape: Shape, stored: Shape) -> bool:
+    """Equal, or equal as legacy 4-D shapes, padded with ones in front."""
+    if shape == stored:
+        return True
+    if len(stored) != 4 or len(shape) > 4:
+        return False
+    return (1,) * (4 - len(shape)) + tuple(shape) == stored and count(shape) > 0
+
+
+def net_message(graph: Graph) -> Any:
+    """The net as Caffe writes it beside its weights: all layers, Splits included."""
+    net = prototxt.NetParameter(name=graph.name)
+    for node in graph.nodes:
+        layer = net.layer.add()
+        layer.CopyFrom(node.layer.spec)
+        layer.phase = 0 if node.layer.setting.phase == "TRAIN" else 1
+    return net
+
+
+def layer_blobs(net: PlannedNet) -> dict[str, Sequence[Array]]:
+    """Every layer's blobs in their plain shapes, copied."""
+    return {
+        node.name: [np.array(net.param(key), np.float32) for key in node.params]
+        for node in net.graph.nodes
+        if node.params
+    }
+
+
+def save_weights(net: PlannedNet, path: str) -> None:
+    """Write a .caffemodel, or HDF5 where the name ends in .h5."""
+    message, blobs = net_message(net.graph), layer_blobs(net)
+    if path.endswith(".h5"):
+        from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
+
+        write_weights_hdf5(path, message, blobs)
+        return
+    write_weights(path, message, blobs)

@@ -1,0 +1,77 @@
+"""Learnable blobs: multipliers, shared names, owners (Caffe's AppendParam)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from geeps_caffe.device.array import count
+from geeps_caffe.errors import GraphError
+from geeps_caffe.graph.graph import Param
+from geeps_caffe.layers.base import Layer, ParamSpec
+
+
+class ParamTable:
+    """The params of a net in the order of their owners; sharing is resolved."""
+
+    def __init__(self) -> None:
+        self.params: dict[str, Param] = {}
+        self._named: dict[str, tuple[str, Layer]] = {}
+
+    def add(self, layer: Layer, specs: Sequence[ParamSpec]) -> tuple[str, ...]:
+        """Enter a layer's params; returns the keys of their owners."""
+        if len(layer.spec.param) > len(specs):
+            raise GraphError(
+                f"{layer.title} has {len(specs)} learnable blobs but "
+                f"{len(layer.spec.param)} param entries; remove the surplus"
+            )
+        return tuple(self._add(layer, i, spec) for i, spec in enumerate(specs))
+
+    def _add(self, layer: Layer, index: int, spec: ParamSpec) -> str:
+        given = layer.spec.param[index] if index < len(layer.spec.param) else None
+        name = given.name if given is not None else ""
+        if name and name in self._named:
+            return self._share(layer, given, spec, *self._named[name])
+        key = f"{layer.spec.name}/{index}"
+        self.params[key] = Param(
+            key=key,
+            shape=spec.shape,
+            filler=spec.filler,
+            lr_mult=given.lr_mult if given is not None else 1.0,
+            decay_mult=given.decay_mult if given is not None else 1.0,
+            state=spec.state,
+            name=name,
+        )
+        if name:
+            self._named[name] = (key, layer)
+        return key
+
+    def _share(
+        self, layer: Layer, given: Any, spec: ParamSpec, key: str, owner: Layer
+    ) -> str:
+        mine, theirs = spec.shape, self.params[key].shape
+        permissive = given.share_mode == 1
+        fits = count(mine) == count(theirs) if permissive else mine == theirs
+        if not fits:
+            raise GraphError(
+                f"{layer.title} shares param {given.name!r} with {owner.title}, but "
+                f"the shapes differ: {mine} and {theirs}; share_mode PERMISSIVE asks "
+                "for equal counts only"
+            )
+        self._multiplier(layer, given, "lr_mult", key, owner)
+        self._multiplier(layer, given, "decay_mult", key, owner)
+        return key
+
+    def _multiplier(
+        self, layer: Layer, given: Any, field: str, key: str, owner: Layer
+    ) -> None:
+        if not given.HasField(field):
+            return
+        mine, param = getattr(given, field), self.params[key]
+        index = int(key.rsplit("/", 1)[1])
+        owners = owner.spec.param[index]
+        if not owners.HasField(field):
+            self.params[key] = Param(**{**param.__dict__, field: mine})
+        elif getattr(param, field) != mine:
+            raise GraphError(
+                f"{layer.title}: shared param {given.name!r} has {field} {mine}, but "
+                f"{owner.title} gives it {getattr(param, field)}; make them equal"
+            )

@@ -1,0 +1,1 @@
+"""What happens when: recordings and plans, as plain values without any array."""

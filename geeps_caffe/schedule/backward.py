@@ -1,0 +1,307 @@
+"""The backward half of a program: gradients, their sums, and the table updates."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from geeps_caffe.engines.engine import Layout, Request, plain_layout
+from geeps_caffe.engines.operations import Sum
+from geeps_caffe.graph.graph import Node
+from geeps_caffe.schedule.forward import Forward, backward_request, code_reads
+from geeps_caffe.schedule.instructions import Accumulate, Compute, Fill, Table
+
+
+@dataclass
+class Backward:
+    """Emits the backward pass of every node that needs it, last layer first."""
+
+    forward: Forward
+    #: Tables whose gradients are still to be finished, with the nodes to come.
+    uses: Counter[str] = field(default_factory=Counter)
+    opened: set[str] = field(default_factory=set)  # tables with an update buffer
+    written: set[str] = field(default_factory=set)  # gradients that hold a value
+    _learned_keys: dict[str, list[str]] = field(default_factory=dict)  # by table
+
+    def run(self) -> None:
+        """Emit all of it."""
+        program = self.forward.program
+        program.backward_start = len(program.instructions)
+        nodes = [n for n in reversed(self.forward.graph.nodes) if n.needs_backward]
+        for node in nodes:
+            self.uses.update(self._learned_tables(node))
+            self._note_keys(node)
+        for node in nodes:
+            program.node = node.index
+            if node.layer.is_source:
+                continue
+            if node.layer.shares:
+                self._view(node)
+            else:
+                self._compute(node)
+
+    # -- gradients of tops -----------------------------------------------------
+
+    def _top_diff(self, node: Node, index: int) -> str:
+        """The array of a top's gradient; the loss weight where no reader wrote one."""
+        program, value = self.forward.program, node.tops[index]
+        if value not in program.diff:
+            name = program.add(f"{value}.diff", self.forward.shape(value))
+            program.diff[value] = name
+            when = "once" if program.options.keep_all else "step"
+            program.emit(Fill(name, node.loss_weights[index], when))
+            if when == "once":
+                program.persistent.add(name)
+        return program.diff[value]
+
+    # -- nodes -----------------------------------------------------------------
+
+    def _view(self, node: Node) -> None:
+        if not node.propagate[0]:
+            return
+        program, bottom = self.forward.program, node.bottoms[0]
+        if node.type == "Split":
+            self._sum(node)
+            return
+        source = program.arrays[program.plain(self._top_diff(node, 0))]
+        program.diff[bottom] = program.add(
+            f"{bottom}.diff",
+            self.forward.shape(bottom),
+            plain_layout(source.shape, source.dtype),
+            storage=source.storage,
+        )
+
+    def _sum(self, node: Node) -> None:
+        """A Split's gradient: the sum of those that its readers wrote."""
+        program, bottom = self.forward.program, node.bottoms[0]
+        parts = [
+            self._top_diff(node, i)
+            for i, value in enumerate(node.tops)
+            if value in program.diff or node.loss_weights[i] or self._is_output(value)
+        ]
+        if not parts:
+            parts = [self._top_diff(node, 0)]
+        if len(parts) == 1:
+            source = program.arrays[parts[0]]
+            program.diff[bottom] = program.add(
+                f"{bottom}.diff", source.shape, source.layout, storage=source.storage
+            )
+            return
+        shape = self.forward.shape(bottom)
+        request = Request(
+            Sum((1.0,) * len(parts)),
+            "forward",
+            {f"bottom{i}": shape for i in range(len(parts))} | {"top0": shape},
+            {f"bottom{i}": program.arrays[p].layout for i, p in enumerate(parts)},
+            program.options.dtype,
+            False,
+        )
+        fixed = bottom not in self.forward.dynamic
+        description = self.forward.engine.describe(request) if fixed else None
+        plain = plain_layout(shape, program.options.dtype)
+        layouts = description.layouts if description else {}
+        ports = [
+            (f"bottom{i}", program.in_layout(part, layouts.get(f"bottom{i}", plain)))
+            for i, part in enumerate(parts)
+        ]
+        name = program.add(f"{bottom}.diff", shape, layouts.get("top0", plain))
+        program.diff[bottom] = name
+        scratch = description.scratch if description else 0
+        program.emit(
+            Compute(
+                "forward",
+                node.index,
+                f"{node.name}.diff",
+                (*ports, ("top0", name)),
+                request,
+                description,
+                scratch=self.forward.scratch(node.name, scratch),
+            )
+        )
+
+    def _is_output(self, value: str) -> bool:
+        """Whether a program that drives the net by hand may write its gradient."""
+        graph, keep_all = self.forward.graph, self.forward.program.options.keep_all
+        return keep_all and graph.values[value].blob in graph.outputs
+
+    def _compute(self, node: Node) -> None:
+        learned = self._learned_tables(node)
+        for table in learned:
+            if table not in self.opened:
+                self._open(table)
+        read = self.forward.open_tables(node)
+        diffs = [self._top_diff(node, i) for i in range(len(node.tops))]
+        wanted = any(node.propagate) or any(node.learns)
+        if wanted and not self._operation(node, diffs):
+            self._layer_code(node, diffs)
+        self.forward.close_tables(read)
+        self._finish(learned)
+
+    def _operation(self, node: Node, diffs: list[str]) -> bool:
+        forward, program = self.forward, self.forward.program
+        described = forward.described.get(node.index)
+        request = forward.request(node)
+        if described is None or request is None:
+            return False
+        given: dict[str, Layout] = {}
+        for i, value in enumerate(node.bottoms):
+            given[f"bottom{i}"] = program.arrays[program.data[value]].layout
+        for i, value in enumerate(node.tops):
+            given[f"top{i}"] = program.arrays[program.data[value]].layout
+        for i, key in enumerate(node.params):
+            given[f"param{i}"] = program.arrays[program.params[key]].layout
+        for i, name in enumerate(diffs):
+            given[f"top{i}.diff"] = program.arrays[name].layout
+        request = backward_request(node, forward, request, given)
+        description = forward.engine.describe(request)
+        assert description is not None, f"{node.title}: forward only"
+        ports = []
+        for port, layout in description.layouts.items():
+            array = self._existing(node, port, diffs)
+            if array is not None:
+                ports.append((port, program.in_layout(array, layout)))
+        ports += [(f"saved{i}", s) for i, s in enumerate(forward.saved[node.index])]
+        after: list[Accumulate] = []
+        for port in request.shapes:
+            if port.endswith(".diff") and not port.startswith("top"):
+                layout = description.layouts[port]
+                ports.append((port, self._gradient(node, port, layout, after)))
+        program.emit(
+            Compute(
+                "backward",
+                node.index,
+                node.name,
+                tuple(ports),
+                request,
+                description,
+                scratch=forward.scratch(node.name, description.scratch),
+            )
+        )
+        for instruction in after:
+            program.emit(instruction)
+        return True
+
+    def _layer_code(self, node: Node, diffs: list[str]) -> None:
+        program = self.forward.program
+        ports: list[tuple[str, str]] = []
+        reads = code_reads(node)
+        for i, value in enumerate(node.bottoms):
+            if f"bottom{i}" in reads:
+                ports.append((f"bottom{i}", program.plain(program.data[value])))
+        for i, value in enumerate(node.tops):
+            if f"top{i}" in reads:
+                ports.append((f"top{i}", program.plain(program.data[value])))
+        for i, key in enumerate(node.params):
+            ports.append((f"param{i}", program.plain(program.params[key])))
+        saved = self.forward.saved[node.index]
+        ports += [(f"saved{i}", name) for i, name in enumerate(saved)]
+        ports += [(f"top{i}.diff", program.plain(d)) for i, d in enumerate(diffs)]
+        after: list[Accumulate] = []
+        for i, wanted in enumerate(node.propagate):
+            if wanted:
+                shape = self.forward.shape(node.bottoms[i])
+                layout = plain_layout(shape, program.options.dtype)
+                port = f"bottom{i}.diff"
+                ports.append((port, self._gradient(node, port, layout, after)))
+        for i, wanted in enumerate(node.learns):
+            if wanted:
+                shape = self.forward.graph.params[node.params[i]].shape
+                layout = plain_layout(shape, program.options.dtype)
+                port = f"param{i}.diff"
+                ports.append((port, self._gradient(node, port, layout, after)))
+        program.emit(Compute("backward", node.index, node.name, tuple(ports)))
+        for instruction in after:
+            program.emit(instruction)
+
+    # -- arrays ----------------------------------------------------------------
+
+    def _existing(self, node: Node, port: str, diffs: list[str]) -> str | None:
+        """The array behind a port that backward reads."""
+        program = self.forward.program
+        kind, index = _split_port(port)
+        if kind == "bottom":
+            return program.data[node.bottoms[index]]
+        if kind == "top":
+            return program.data[node.tops[index]]
+        if kind == "param":
+            return program.params[node.params[index]]
+        if kind == "top.diff":
+            return diffs[index]
+        return None
+
+    def _gradient(
+        self, node: Node, port: str, layout: Layout, after: list[Accumulate]
+    ) -> str:
+        """The array that backward writes at `port`; sums follow in `after`."""
+        program = self.forward.program
+        kind, index = _split_port(port)
+        if kind == "bottom.diff":
+            value = node.bottoms[index]
+            shape = self.forward.shape(value)
+            program.diff[value] = program.add(f"{value}.diff", shape, layout)
+            return program.diff[value]
+        key = node.params[index]
+        target = self._gradient_of(key)
+        same = program.arrays[target].layout.name == layout.name
+        if same and key not in self.written and not program.options.accumulate:
+            self.written.add(key)
+            return target
+        shape = self.forward.graph.params[key].shape
+        temporary = program.add(f"{node.name}.{port}", shape, layout)
+        after.append(Accumulate(temporary, target))
+        assert same, f"{node.title}: {port} in layout {layout.name}"
+        self.written.add(key)
+        return temporary
+
+    def _gradient_of(self, key: str) -> str:
+        program = self.forward.program
+        name = f"{key}.diff"
+        if name not in program.arrays:
+            param = program.arrays[program.params[key]]
+            home = "gradient" if key in self.forward.tables else "state"
+            program.add(name, param.shape, param.layout, home=home)
+            program.persistent.add(name)
+        return name
+
+    # -- tables ----------------------------------------------------------------
+
+    def _learned_tables(self, node: Node) -> list[str]:
+        tables = self.forward.tables
+        learned = (
+            tables[key]
+            for key, wanted in zip(node.params, node.learns, strict=True)
+            if wanted and key in tables
+        )
+        return list(dict.fromkeys(learned))
+
+    def _note_keys(self, node: Node) -> None:
+        for key, wanted in zip(node.params, node.learns, strict=True):
+            table = self.forward.tables.get(key)
+            if wanted and table is not None:
+                keys = self._learned_keys.setdefault(table, [])
+                if key not in keys:
+                    keys.append(key)
+
+    def _open(self, table: str) -> None:
+        """Ask for an update buffer; it starts at zero where gradients are added up."""
+        program, keys = self.forward.program, self._learned_keys[table]
+        gradients = tuple(self._gradient_of(key) for key in keys)
+        program.emit(Table("pre_update", table, gradients, "push"))
+        self.opened.add(table)
+        if program.options.accumulate:
+            for name in gradients:
+                program.emit(Fill(name, 0.0, "first"))
+
+    def _finish(self, tables: list[str]) -> None:
+        """Hand in every table whose last gradient has been written."""
+        for table in tables:
+            self.uses[table] -= 1
+            if not self.uses[table]:
+                keys = self._learned_keys[table]
+                gradients = tuple(f"{key}.diff" for key in keys)
+                self.forward.program.emit(Table("update", table, gradients, "push"))
+
+
+def _split_port(port: str) -> tuple[str, int]:
+    """("bottom.diff", 0) for "bottom0.diff"."""
+    name, dot, diff = port.partition(".")
+    digits = name.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return name[: len(name) - len(digits)] + dot + diff, int(digits)

@@ -1,0 +1,226 @@
+"""The instructions of a plan and the arrays that they touch, as plain values.
+
+Every instruction answers `reads` and `writes` (names of arrays), `queue` (what it
+runs on) and `text` (its line in a printed plan).
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from geeps_caffe.device.array import Shape
+from geeps_caffe.engines.engine import Description, Layout, Request
+
+#: Where an array's memory comes from. "arena": planned offsets; "table": a lease of
+#: the GeePS client on parameters; "gradient": a lease on an update buffer; "state":
+#: statistics that belong to this worker.
+HOMES = ("arena", "table", "gradient", "state")
+
+
+@dataclass(frozen=True)
+class PlannedArray:
+    """An array by name; arrays with one storage are views of the same memory."""
+
+    name: str
+    shape: Shape
+    dtype: str
+    layout: Layout
+    storage: str
+    home: str = "arena"
+
+
+@dataclass(frozen=True)
+class Load:
+    """A source layer fills its tops with the next records."""
+
+    node: int
+    name: str
+    writes: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    queue: str = "host"
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"load {self.name}"
+
+
+@dataclass(frozen=True)
+class Compute:
+    """One pass of a layer or operation; `ports` pairs port names with array names."""
+
+    direction: str  # "forward" or "backward"
+    node: int
+    name: str
+    ports: tuple[tuple[str, str], ...]
+    request: Request | None = None  # None: the layer's own array-module code
+    description: Description | None = None
+    updates: tuple[str, ...] = ()  # arrays that are read and written (statistics)
+    scratch: str | None = None
+    queue: str = "compute"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Arrays that must hold their values before."""
+        return tuple(a for p, a in self.ports if not self._written(p)) + self.updates
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Arrays that hold new values afterwards."""
+        scratch = (self.scratch,) if self.scratch else ()
+        written = tuple(a for p, a in self.ports if self._written(p))
+        return written + self.updates + scratch
+
+    def _written(self, port: str) -> bool:
+        if self.direction == "forward":
+            return port.startswith(("top", "saved"))
+        return port.endswith(".diff") and not port.startswith("top")
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        how = self.description.implementation if self.description else "layer code"
+        return f"{self.direction} {self.name} [{how}]"
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """Copy an array into another layout."""
+
+    source: str
+    target: str
+    queue: str = "compute"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The source."""
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"reorder {self.source} -> {self.target}"
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Set every element of an array.
+
+    `when`: "step" (each time), "once" (when the plan is bound) or "first" (before
+    the first of the batches whose gradients are added up).
+    """
+
+    array: str
+    value: float
+    when: str = "step"
+    queue: str = "compute"
+    reads: tuple[str, ...] = ()
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The array."""
+        return (self.array,)
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        often = "" if self.when == "step" else f" ({self.when})"
+        return f"fill {self.array} = {self.value:g}{often}"
+
+
+@dataclass(frozen=True)
+class Accumulate:
+    """target += source: shared params, iter_size, and nets driven from Python."""
+
+    source: str
+    target: str
+    queue: str = "compute"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Both arrays."""
+        return (self.source, self.target)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"accumulate {self.source} into {self.target}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A call of the GeePS client: read, post_read, pre_update or update of a table."""
+
+    call: str
+    table: str
+    arrays: tuple[str, ...] = ()  # opened (written) or handed in (read)
+    queue: str = "pull"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Arrays whose values are handed in."""
+        return self.arrays if self.call in ("update", "post_read") else ()
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Arrays that the call makes usable."""
+        return self.arrays if self.call in ("read", "pre_update") else ()
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"{self.call} table {self.table}"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The end of an iteration's accesses to the tables."""
+
+    queue: str = "push"
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    text: str = "clock"
+
+
+@dataclass(frozen=True)
+class SwapOut:
+    """Copy a storage from the arena to its home in host memory; its place is free."""
+
+    storage: str
+    queue: str = "copy-out"
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"swap out {self.storage}"
+
+
+@dataclass(frozen=True)
+class SwapIn:
+    """Copy a storage from host memory to a place in the arena."""
+
+    storage: str
+    queue: str = "copy-in"
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"swap in {self.storage}"
+
+
+Instruction: TypeAlias = (
+    Load | Compute | Reorder | Fill | Accumulate | Table | Clock | SwapOut | SwapIn
+)

@@ -1,0 +1,101 @@
+"""A program: arrays and instructions of one iteration, before memory is planned."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geeps_caffe.device.array import Shape
+from geeps_caffe.engines.engine import Layout, plain_layout
+from geeps_caffe.schedule.instructions import Instruction, PlannedArray, Reorder
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a program is made for."""
+
+    dtype: str = "float32"
+    backward: bool = True
+    #: Every blob keeps its own memory and stays readable (nets driven from Python).
+    keep_all: bool = False
+    #: Gradients are added to what is there (nets driven from Python, iter_size > 1).
+    accumulate: bool = False
+    #: Values that must be readable after the step: outputs, losses.
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass
+class Program:
+    """Arrays by name, instructions in order; made by `compile_program`."""
+
+    options: Options
+    arrays: dict[str, PlannedArray] = field(default_factory=dict)
+    instructions: list[Instruction] = field(default_factory=list)
+    #: Storages that hold values from step to step: inputs, output diffs, gradients.
+    persistent: set[str] = field(default_factory=set)
+    #: First instruction of the backward pass.
+    backward_start: int = 0
+    #: Value name -> array of its data, and of its diff, as layers wrote them.
+    data: dict[str, str] = field(default_factory=dict)
+    diff: dict[str, str] = field(default_factory=dict)
+    #: Param key -> array; gradient arrays are named key + ".diff".
+    params: dict[str, str] = field(default_factory=dict)
+
+    #: Values whose shape is known only at run time.
+    dynamic: frozenset[str] = frozenset()
+    #: For each instruction, the index of the node that it serves.
+    owners: list[int] = field(default_factory=list)
+    #: The node that is being compiled.
+    node: int = 0
+
+    def emit(self, instruction: Instruction) -> None:
+        """Append an instruction for the present node."""
+        self.instructions.append(instruction)
+        self.owners.append(self.node)
+
+    def add(
+        self,
+        name: str,
+        shape: Shape,
+        layout: Layout | None = None,
+        *,
+        storage: str | None = None,
+        home: str = "arena",
+        dtype: str | None = None,
+    ) -> str:
+        """Enter an array and return its name; its own storage unless one is named."""
+        assert name not in self.arrays, name
+        kind = dtype or self.options.dtype
+        layout = layout or plain_layout(shape, kind)
+        self.arrays[name] = PlannedArray(
+            name, tuple(shape), kind, layout, storage or name, home
+        )
+        return name
+
+    def in_layout(self, name: str, layout: Layout) -> str:
+        """The array itself, or a copy of it that a Reorder brings into `layout`."""
+        array = self.arrays[name]
+        if array.layout.name == layout.name:
+            return name
+        copy = f"{name}@{layout.name}"
+        if copy not in self.arrays:
+            self.add(copy, array.shape, layout, dtype=array.dtype)
+            self.emit(Reorder(name, copy))
+        return copy
+
+    def plain(self, name: str) -> str:
+        """The array in C order."""
+        array = self.arrays[name]
+        return self.in_layout(name, plain_layout(array.shape, array.dtype))
+
+    def storage_bytes(self) -> dict[str, int]:
+        """Bytes of every storage that the arena must place."""
+        sizes: dict[str, int] = {}
+        for array in self.arrays.values():
+            if array.home == "arena":
+                size = max(array.layout.nbytes, 1)
+                sizes[array.storage] = max(size, sizes.get(array.storage, 0))
+        return sizes
+
+    def itemsize(self) -> int:
+        """Bytes of one element of the net's dtype."""
+        return int(np.dtype(self.options.dtype).itemsize)
