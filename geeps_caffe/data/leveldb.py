@@ -28,13 +28,15 @@ class LevelDb:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        _check_kind(path)
         self._view = tempfile.TemporaryDirectory(prefix="geeps-caffe-leveldb-")
-        self._database = _open(path, self._view.name)
         self._length: int | None = None
-        self._at = -1
-        self._start()
-        if self._following is None:
-            raise DataError(f"LevelDB {describe(path)} holds no records")
+        try:
+            self._database = _open(path, self._view.name)
+            self._start()
+        except DataError:
+            self._view.cleanup()
+            raise
 
     def __len__(self) -> int:
         if self._length is None:
@@ -64,6 +66,8 @@ class LevelDb:
         self._at = -1
         self._record = (b"", b"")
         self._following = next(self._records, None)
+        if self._following is None:
+            raise DataError(f"LevelDB {describe(self.path)} holds no records")
 
     def _seek(self, index: int) -> tuple[bytes, bytes]:
         if self._length is not None:
@@ -92,7 +96,7 @@ def plyvel() -> Any:
     return library
 
 
-def _open(path: str, view: str) -> Any:
+def _check_kind(path: str) -> None:
     match kind_of(path):
         case "leveldb":
             pass
@@ -107,6 +111,9 @@ def _open(path: str, view: str) -> Any:
             raise DataError(
                 f"{describe(path)} is no LevelDB database: it has no file CURRENT"
             )
+
+
+def _open(path: str, view: str) -> Any:
     library = plyvel()
     try:
         _link(Path(path), Path(view))

@@ -124,7 +124,7 @@ def _open(path: str) -> _Shared:
             )
             _OPEN[status.st_dev, status.st_ino] = shared
     except (lmdb.Error, OSError) as error:
-        raise DataError(_explain(path, error)) from error
+        raise DataError(explain(path, error)) from error
     return shared
 
 
@@ -153,7 +153,7 @@ _ADVICE = {
 }
 
 
-def _explain(path: str, error: Exception) -> str:
+def explain(path: str, error: Exception) -> str:
     """The library's error with the path, the file system and what to do."""
     text = str(error)
     advice = [a for number, a in _ADVICE.items() if os.strerror(number) in text]

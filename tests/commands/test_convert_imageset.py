@@ -53,8 +53,7 @@ def contents(path, backend="lmdb"):
         ("lmdb_encoded_native", ["--encoded", "--check_size=false"]),
         (
             "lmdb_gray_encoded_png",
-            ["-gray", "--encode_type", "png", "-encoded"]
-            + ["--resize_height", "40", "--resize_width", "48"],
+            ["-gray", "-encode_type=png", "-resize_height", "40", "-resize_width=48"],
         ),
     ],
 )

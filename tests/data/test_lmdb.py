@@ -1,0 +1,49 @@
+import errno
+import os
+
+import lmdb
+import pytest
+
+from geeps_caffe.data.lmdb import Lmdb, explain
+from geeps_caffe.errors import DataError
+from tests.data.databases import make_database
+
+
+def test_the_path_of_the_file_itself_will_do(tmp_path):
+    path = make_database(tmp_path / "db", [b"a"])
+    database = Lmdb(f"{path}/data.mdb")
+    assert bytes(database.read(0)) == b"a"
+    database.close()
+
+
+def test_records_are_not_copied(tmp_path):
+    database = Lmdb(make_database(tmp_path / "db", [b"a" * 5000]))
+    assert isinstance(database.read(0), memoryview)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EACCES, "see the rights"),
+        (errno.ENOMEM, "ulimit -v"),
+        (errno.ENOLCK, "copy the database to a local disk"),
+        (errno.ENOSYS, "copy the database to a local disk"),
+    ],
+)
+def test_errors_of_the_system_name_path_file_system_and_advice(
+    tmp_path, number, advice
+):
+    said = explain(str(tmp_path), lmdb.Error(f"x: {os.strerror(number)}"))
+    assert str(tmp_path) in said
+    assert "mounted at /" in said
+    assert advice in said
+
+
+def test_an_environment_that_other_code_has_open_is_told(tmp_path):
+    path = make_database(tmp_path / "db", [b"a"])
+    with (
+        lmdb.open(path, readonly=True, lock=False),
+        pytest.raises(DataError, match="other code in this process has opened it"),
+    ):
+        Lmdb(path)
