@@ -230,11 +230,11 @@ POOLINGS = [
     pooling(AveragePooling, (2, 16, 7, 7), (3, 3), 1, 1),
     pooling(AveragePooling, (2, 3, 7, 9), (3, 2), (2, 1), (1, 0)),
     pooling(AveragePooling, (2, 3, 7, 7), (3, 3), 2, 1),
-    pooling(AveragePooling, (2, 17, 8, 8), (3, 3), 2, 1, no=ONEDNN),
+    pooling(AveragePooling, (2, 17, 8, 8), (3, 3), 2, 1),
     pooling(AveragePooling, (2, 3, 9), (3,), 2),
     pooling(AveragePooling, (1, 4, 5, 6, 7), (3, 2, 3), 2),
-    pooling(AveragePooling, (2, 3, 8, 8), (5, 5), 4, 1, no=ONEDNN),
-    pooling(AveragePooling, (2, 3, 8, 9), (3, 3), 2, (0, 1), no=ONEDNN),
+    pooling(AveragePooling, (2, 3, 8, 8), (5, 5), 4, 1),
+    pooling(AveragePooling, (2, 3, 8, 9), (3, 3), 2, (0, 1)),
 ]
 
 _SHAPES = [(2, 16, 5, 5), (3, 5, 4, 7), (1, 20, 3, 3), (4, 7), (9,), (2, 3, 4, 5, 6)]
@@ -258,10 +258,13 @@ ACTIVATIONS = [
 LRNS = [
     same_shape(LRN(5, 1e-4, 0.75, 1.0), (2, 32, 5, 7)),
     same_shape(LRN(5, 0.8, 0.75, 2.0), (2, 96, 4, 3)),
-    same_shape(LRN(3, 0.5, 0.75, 1.0), (2, 16, 4, 4), ONEDNN),
-    same_shape(LRN(5, 0.5, 0.5, 1.0), (2, 16, 4, 4), ONEDNN),
-    same_shape(LRN(5, 0.5, 0.75, 1.0), (2, 7, 4, 4), ONEDNN),
-    same_shape(LRN(9, 0.5, 0.75, 1.0), (1, 3, 4, 4), ONEDNN),
+    same_shape(LRN(3, 0.5, 0.75, 1.0), (2, 16, 4, 4)),
+    same_shape(LRN(5, 0.5, 0.5, 1.0), (2, 16, 4, 4)),
+    same_shape(LRN(5, 0.5, 0.75, 1.0), (2, 7, 4, 4)),
+    same_shape(LRN(9, 0.5, 0.75, 1.0), (1, 3, 4, 4)),
+    same_shape(LRN(1, 0.5, 0.9, 1.0), (2, 5, 3, 7)),
+    same_shape(LRN(5, 0.5, 0.75, 1.0), (4, 12)),
+    same_shape(LRN(3, 0.5, 0.6, 1.0), (2, 20, 2, 3, 4)),
 ]
 
 SOFTMAXES = [

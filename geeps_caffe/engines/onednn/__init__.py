@@ -5,13 +5,14 @@ OPERATIONS is the table from an operation's class to what makes its recipes.
 
 from geeps_caffe.engines import operations
 from geeps_caffe.engines.onednn.activation import make_activation
+from geeps_caffe.engines.onednn.average_pooling import make_average_pooling
 from geeps_caffe.engines.onednn.batch_norm import make_batch_norm
 from geeps_caffe.engines.onednn.concat import make_concat
 from geeps_caffe.engines.onednn.convolution import make_convolution
 from geeps_caffe.engines.onednn.deconvolution import make_deconvolution
 from geeps_caffe.engines.onednn.inner_product import make_inner_product
 from geeps_caffe.engines.onednn.lrn import make_lrn
-from geeps_caffe.engines.onednn.pooling import make_average_pooling, make_max_pooling
+from geeps_caffe.engines.onednn.max_pooling import make_max_pooling
 from geeps_caffe.engines.onednn.recipe import Maker
 from geeps_caffe.engines.onednn.softmax import make_softmax
 from geeps_caffe.engines.onednn.sum import make_sum

@@ -68,11 +68,15 @@ class Algorithm(IntEnum):
     TANH = 257
     ELU = 258
     LOGISTIC = 260
+    SQUARE = 35
     LINEAR = 38
+    POWER = 48
     POOLING_MAX = 511
     POOLING_AVERAGE_WITH_PADDING = 767
     POOLING_AVERAGE_WITHOUT_PADDING = 1023
     LRN_ACROSS_CHANNELS = 2815
+    MULTIPLY = 0x1FFF1
+    DIVIDE = 0x1FFF4
     SOFTMAX_ACCURATE = 0x30000
 
 
@@ -130,4 +134,5 @@ class Arg(IntEnum):
     DIFF_SCALE = 255
 
 
+SECOND_SRC = 2  # Arg of the second source of a binary primitive
 MULTIPLE_SRC = 1024  # Arg of source i of concat and sum is this plus i

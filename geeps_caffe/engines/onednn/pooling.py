@@ -1,4 +1,4 @@
-"""Max and average pooling with Caffe's edges.
+"""What max and average pooling share: Caffe's edges.
 
 Caffe rounds the number of windows up, so the last one may hang over the right edge;
 oneDNN is told of that much padding there. A window that lies wholly outside has no
@@ -7,9 +7,16 @@ meaning in oneDNN, and is left to the reference.
 
 from dataclasses import dataclass
 
+from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.api import PrimitiveDesc
-from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop, Query
+from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
+from geeps_caffe.engines.onednn.constants import (
+    SECOND_SRC,
+    Algorithm,
+    Arg,
+    Prop,
+    Query,
+)
 from geeps_caffe.engines.onednn.convolution import (
     MAX_SPATIAL,
     images,
@@ -49,6 +56,8 @@ class Pooling:
 
     algorithm: Algorithm
     axes: tuple[Axis, ...]
+    #: By what tops are multiplied after it, one number per window; None: by nothing.
+    factors: Array | None = None
 
     @property
     def geometry(self) -> tuple[Window, ...]:
@@ -63,34 +72,8 @@ class Pooling:
         )
 
 
-def make_max_pooling(kit: Kit, request: Request) -> Recipe | None:
-    """The recipe of either pass; None where the mask is wanted as a top."""
-    if "top1" in request.shapes or "top1.diff" in request.shapes:
-        return None
-    return _make(kit, request, Pooling(Algorithm.POOLING_MAX, _axes(request)))
-
-
-def make_average_pooling(kit: Kit, request: Request) -> Recipe | None:
-    """The recipe of either pass; None where no rule of oneDNN's is Caffe's."""
-    axes = _axes(request)
-    algorithm = average_rule(axes)
-    return None if algorithm is None else _make(kit, request, Pooling(algorithm, axes))
-
-
-def average_rule(axes: tuple[Axis, ...]) -> Algorithm | None:
-    """The rule whose divisor is the window's size clipped to the padded image.
-
-    Without padding the clipped window is what lies in the image; without a window
-    that reaches beyond the right padding it is the whole kernel.
-    """
-    if all(a.overhang <= a.pad for a in axes):
-        return Algorithm.POOLING_AVERAGE_WITH_PADDING
-    if all(a.pad == 0 for a in axes):
-        return Algorithm.POOLING_AVERAGE_WITHOUT_PADDING
-    return None
-
-
-def _axes(request: Request) -> tuple[Axis, ...]:
+def pooled_axes(request: Request) -> tuple[Axis, ...]:
+    """The spatial axes of a pooling."""
     operation = request.operation
     assert isinstance(operation, MaxPooling | AveragePooling)
     bottom, top = _views(request)
@@ -108,26 +91,40 @@ def _views(request: Request) -> tuple[View, View]:
     return images(bottom, axes), images(top, axes)
 
 
-def _make(kit: Kit, request: Request, what: Pooling) -> Recipe | None:
+def make_pooling(kit: Kit, request: Request, what: Pooling) -> Recipe | None:
+    """The recipe of either pass; the bottom's layout is kept if it can be."""
     spatial = len(what.axes)
     if not 1 <= spatial <= MAX_SPATIAL or not all(a.touches for a in what.axes):
         return None
-    bottom, top = _views(request)
-    source = kit.given(request, "bottom0", bottom) or kit.api.plain(bottom.dims)
+    bottom, _ = _views(request)
+    plain = kit.api.plain(bottom.dims)
+    given = kit.given(request, "bottom0", bottom)
+    for source in (plain,) if given is None else (given, plain):
+        recipe = _from_layout(kit, request, what, source)
+        if recipe is not None:
+            return recipe
+    return None
+
+
+def _from_layout(
+    kit: Kit, request: Request, what: Pooling, source: Md
+) -> Recipe | None:
+    """The recipe for a bottom that lies as `source`; both passes choose the same."""
     training = request.training or request.direction == "backward"
     prop = Prop.FORWARD_TRAINING if training else Prop.FORWARD_INFERENCE
-    target = kit.api.any(top.dims)
-    forward = kit.api.primitive_desc(
+    target = kit.api.any(_views(request)[1].dims)
+    desc = kit.api.primitive_desc(
         "pooling_forward", prop, what.algorithm, source, target, *what.geometry
     )
-    if forward is None or forward.slow:
+    if desc is None or desc.slow:
         return None
-    if request.direction == "forward":
-        return _forward(kit, request, forward)
-    return _backward(kit, request, what, forward)
+    make = _forward if request.direction == "forward" else _backward
+    return make(kit, request, what, desc)
 
 
-def _forward(kit: Kit, request: Request, desc: PrimitiveDesc) -> Recipe:
+def _forward(
+    kit: Kit, request: Request, what: Pooling, desc: PrimitiveDesc
+) -> Recipe | None:
     recipe = Recipe(kit)
     uses: Uses = {
         Arg.SRC: ("bottom0", desc.md(Query.SRC)),
@@ -138,7 +135,8 @@ def _forward(kit: Kit, request: Request, desc: PrimitiveDesc) -> Recipe:
     if workspace.ndim:
         uses[Arg.WORKSPACE] = (recipe.save(workspace), workspace)
     recipe.run(desc, uses)
-    return recipe
+    top = uses[Arg.DST]
+    return recipe if _multiply(recipe, what.factors, top, top) else None
 
 
 def _backward(
@@ -160,6 +158,11 @@ def _backward(
         Arg.DIFF_SRC: ("bottom0.diff", desc.md(Query.DIFF_SRC)),
     }
     _name_ports(recipe, request, uses)
+    if what.factors is not None:
+        name, md = uses[Arg.DIFF_DST]
+        uses[Arg.DIFF_DST] = (recipe.temporary(md), md)
+        if not _multiply(recipe, what.factors, (name, md), uses[Arg.DIFF_DST]):
+            return None
     workspace = hint.md(Query.WORKSPACE)
     if workspace.ndim:
         recipe.saved_port("saved0", workspace.nbytes)
@@ -172,3 +175,22 @@ def _name_ports(recipe: Recipe, request: Request, uses: Uses) -> None:
     bottom, top = _views(request)
     for name, md in uses.values():
         recipe.port(name, md, bottom if name.startswith("bottom") else top)
+
+
+def _multiply(
+    recipe: Recipe,
+    factors: Array | None,
+    source: tuple[str, Md],
+    target: tuple[str, Md],
+) -> bool:
+    """Add a product with one factor per window; False where oneDNN has none."""
+    if factors is None:
+        return True
+    api = recipe.kit.api
+    md = api.plain((1, 1, *factors.shape))
+    desc = api.primitive_desc("binary", Algorithm.MULTIPLY, source[1], md, target[1])
+    if desc is None or desc.slow:
+        return False
+    recipe.constants["factors"] = factors
+    recipe.run(desc, {Arg.SRC: source, SECOND_SRC: ("factors", md), Arg.DST: target})
+    return True

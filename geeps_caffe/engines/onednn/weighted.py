@@ -123,7 +123,7 @@ def forward(kit: Kit, request: Request, what: Weighted) -> Recipe | None:
     if desc is None:
         return None
     # Whatever code reads the table as it is: no copy of all weights at each step.
-    table = _table_layout(kit, request, what)
+    table = kit.given(request, "param0", what.weights)
     desc = _twin(
         lambda md: make.forward(md, request.training), desc, Query.WEIGHTS, table
     )
@@ -229,14 +229,6 @@ def _backward_bottom(
     _name_ports(recipe, what, uses)
     recipe.run(desc, uses)
     return True
-
-
-def _table_layout(kit: Kit, request: Request, what: Weighted) -> Md | None:
-    """How the table has the weights, where that was settled before."""
-    layout = request.given.get("param0")
-    if layout is None or layout.plain:
-        return None
-    return kit.layouts.find(layout, what.weights)
 
 
 def _diff_layout(kit: Kit, request: Request, what: Weighted) -> Md | None:
