@@ -12,7 +12,6 @@ from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.workers import Workers
 
-GRACE_SECONDS = 10.0  # for workers to end by themselves, once the run is over
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,6 +32,7 @@ def launch(
         0 if all workers ended so. EXIT_PEER_LOST if one was killed, fell silent or
         got stuck; else the exit code of the first worker that failed.
     """
+    limits = limits or Limits()
     with (
         tempfile.TemporaryDirectory(prefix="geeps-") as folder,
         Workers(command, workers, log_folder) as crew,
@@ -41,14 +41,12 @@ def launch(
     ):
         crew.start(agent.path, os.environ if environ is None else environ)
         agent.run()
-        crew.finish(GRACE_SECONDS)
+        crew.finish(limits.grace)
         return _exit_code(agent, crew)
 
 
 @contextmanager
-def _served(
-    path: Path, crew: Workers, workers: int, limits: Limits | None
-) -> Iterator[Agent]:
+def _served(path: Path, crew: Workers, workers: int, limits: Limits) -> Iterator[Agent]:
     agent = Agent(path, workers, limits, crew.explain, crew.ended)
     try:
         yield agent

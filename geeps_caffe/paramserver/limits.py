@@ -10,6 +10,7 @@ class Limits:
     silence: float = 60.0  # without any sign of life from a peer
     stall: float = 3600.0  # all waiting for a peer that lives but does not proceed
     report: float = 10.0  # between two lines in the log about a wait
+    grace: float = 10.0  # for workers to end by themselves, once the run is over
 
     @property
     def beat(self) -> float:

@@ -1,0 +1,130 @@
+"""Real processes through a real agent."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geeps_caffe.errors import (
+    EXIT_INPUT,
+    EXIT_PARAMETER_SERVER,
+    EXIT_PEER_LOST,
+    PeerLost,
+    UsageError,
+)
+from geeps_caffe.paramserver import Client, Limits, LocalStore, launch, open_store
+from tests.paramserver import worker
+from tests.paramserver.programs import Program
+
+ROOT = Path(__file__).parents[2]
+LIMITS = Limits(silence=1.0, grace=1.0)
+
+
+def run(folder, mode, *arguments, workers=2, limits=LIMITS):
+    command = [sys.executable, "-m", "tests.paramserver.worker", mode, str(folder)]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return launch([*command, *arguments], workers, folder / "logs", limits, environ)
+
+
+def values(folder, rank):
+    with np.load(folder / f"rank{rank}.npz") as file:
+        return {name: file[name] for name in file}
+
+
+def expected(rule, dtype):
+    """One worker with the mean gradients of two."""
+    shared = worker.tables(dtype)
+    program = Program(Client(LocalStore()), shared, rule=rule, hyper=worker.HYPER)
+    program.start([np.ones(t.size) for t in shared])
+    for clock in range(worker.CLOCKS):
+        first, second = (worker.update_of(rank, clock, shared) for rank in range(2))
+        program.step([(a + b) / 2 for a, b in zip(first, second, strict=True)])
+    return {t.name: program.client.values(t.name) for t in shared}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rule", ["add", "SGD"])
+def test_two_processes_equal_one_and_two_runs_are_equal_to_the_bit(
+    tmp_path, rule, dtype
+):
+    runs = []
+    for name in ("first", "second"):
+        assert run(tmp_path / name, "train", rule, dtype) == 0
+        runs += [values(tmp_path / name, rank) for rank in range(2)]
+    for name, wanted in expected(rule, dtype).items():
+        np.testing.assert_allclose(runs[0][name], wanted, 1e-5, 1e-6)
+        for other in runs[1:]:
+            np.testing.assert_array_equal(other[name], runs[0][name])
+
+
+@pytest.fixture
+def output(tmp_path, capfd):
+    """What rank 0 printed, and what rank 1 wrote to its file."""
+    return lambda: (
+        capfd.readouterr().out,
+        (tmp_path / "logs" / "rank1.log").read_text(),
+    )
+
+
+def test_a_killed_worker_ends_all_with_its_name_and_clock(tmp_path, output):
+    assert run(tmp_path, "killed", workers=3) == EXIT_PEER_LOST
+    survivor, _ = output()
+    other = (tmp_path / "logs" / "rank2.log").read_text()
+    for text in (survivor, other):
+        assert "PeerLost: lost rank 1 (host " in text
+        assert "its last clock was 2: it was killed by SIGKILL" in text
+
+
+@pytest.mark.slow
+def test_a_silent_worker_is_given_up(tmp_path, output):
+    limits = Limits(silence=0.6, grace=0.1)
+    assert run(tmp_path, "stopped", limits=limits) == EXIT_PEER_LOST
+    survivor, _ = output()
+    assert "PeerLost: no sign of life for 1 s from rank 1" in survivor
+    assert "its last clock was 2" in survivor
+
+
+def test_workers_with_other_tables_are_refused_with_the_difference(tmp_path, output):
+    assert run(tmp_path, "differ") == EXIT_PARAMETER_SERVER
+    for text in output():
+        assert "do not share the same tables" in text
+        assert "table w: 3 rows of 128 float32, size 300" in text
+        assert "table w: 4 rows of 128 float32, size 500" in text
+
+
+def test_a_worker_that_fails_by_itself_gives_its_exit_code(tmp_path, output, caplog):
+    assert run(tmp_path, "fail") == EXIT_INPUT
+    survivor, failed = output()
+    assert "which" not in failed
+    assert "it ended with exit code 3, see" in survivor
+    assert "rank 1: rank one has no data" in caplog.text
+
+
+def test_signals_go_to_all_workers(tmp_path):
+    assert run(tmp_path, "obey") == 0
+    for rank in range(2):
+        assert (tmp_path / f"signal{rank}").read_text() == "[15]"
+
+
+def test_workers_may_leave_without_sharing_anything(tmp_path):
+    assert run(tmp_path, "idle") == 0
+
+
+def test_a_process_without_an_agent_has_a_store_of_its_own():
+    assert isinstance(open_store({}), LocalStore)
+
+
+def test_an_agent_that_is_not_there_is_named(tmp_path):
+    path = str(tmp_path / "agent")
+    environ = {"GEEPS_CAFFE_RANK": "0", "GEEPS_CAFFE_RANKS": "2"}
+    with pytest.raises(PeerLost, match=f"no host agent at {path}: No such file"):
+        open_store({**environ, "GEEPS_CAFFE_AGENT": path})
+
+
+@pytest.mark.parametrize(("rank", "ranks"), [("", "2"), ("2", "2"), ("x", "1")])
+def test_contradictory_environments_are_refused(rank, ranks):
+    environ = {"GEEPS_CAFFE_RANK": rank, "GEEPS_CAFFE_RANKS": ranks}
+    with pytest.raises(UsageError, match="GEEPS_CAFFE_RANK"):
+        open_store({**environ, "GEEPS_CAFFE_AGENT": "/nowhere"})

@@ -1,0 +1,95 @@
+"""A worker process for test_launch.py: `worker.py MODE FOLDER [rule dtype]`."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from geeps_caffe.errors import GeepsCaffeError
+from geeps_caffe.paramserver import Limits, Table, open_client
+from geeps_caffe.solvers import Hyper
+from tests.paramserver.programs import Program, gradients
+
+CLOCKS = 6
+HYPER = Hyper(rate=0.1, momentum=0.9)
+
+
+def tables(dtype):
+    return [Table("a", 40_000, dtype=dtype), Table("b", 70, dtype=dtype)]
+
+
+def update_of(rank, clock, shared):
+    return gradients(shared, np.random.default_rng([rank, clock]))
+
+
+def train(client, folder, rule="add", dtype="float32", clock_hook=lambda clock: None):
+    shared = tables(dtype)
+    run = Program(client, shared, rule=rule, hyper=HYPER)
+    run.start([np.ones(t.size) for t in shared])
+    for clock in range(CLOCKS):
+        clock_hook(clock)
+        run.step(update_of(client.rank, clock, shared))
+    client.barrier()
+    values = {t.name: client.values(t.name) for t in shared}
+    np.savez(folder / f"rank{client.rank}.npz", **values)
+    client.shutdown()
+
+
+def hit_itself(number):
+    def hook(clock):
+        if clock == 3 and os.environ["GEEPS_CAFFE_RANK"] == "1":
+            os.kill(os.getpid(), number)
+
+    return hook
+
+
+def differ(client, folder):
+    Program(client, [Table("w", 300 + 200 * client.rank)]).start()
+
+
+def fail(client, folder):
+    if client.rank == 1:
+        print("rank one has no data", flush=True)
+        sys.exit(3)
+    Program(client, [Table("w", 300)]).start()
+
+
+def obey(client, folder):
+    """Rank 0 sends SIGTERM to the launcher; both ranks wait for their own."""
+    got = []
+    signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
+    client.create_tables([Table("w", 1)])  # both ranks are ready for the signal
+    if client.rank == 0:
+        os.kill(os.getppid(), signal.SIGTERM)
+    end = time.monotonic() + 10
+    while not got and time.monotonic() < end:
+        signal.sigtimedwait([], 0.01)
+    (folder / f"signal{client.rank}").write_text(str(got))
+    client.shutdown()
+
+
+MODES = {
+    "train": train,
+    "killed": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGKILL)),
+    "stopped": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGSTOP)),
+    "differ": differ,
+    "fail": fail,
+    "obey": obey,
+    "idle": lambda c, f: c.shutdown(),
+}
+
+
+def main():
+    mode, folder, *rest = sys.argv[1:]
+    try:
+        MODES[mode](open_client(limits=Limits(silence=1.0)), Path(folder), *rest)
+    except GeepsCaffeError as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
