@@ -33,12 +33,13 @@ class BatchNorm(Neuron):
                 "(with a batch of 1 and no spatial axes all are 0)",
                 self.title,
             )
-        for spec in self.spec.param:
-            if spec.lr_mult != 0:
-                self.fail(
-                    f"lr_mult is {spec.lr_mult:g}, but statistics are not learned; "
-                    "leave param out, or give lr_mult: 0"
-                )
+        if any(spec.lr_mult != 0 for spec in self.spec.param):
+            self.fail(
+                "param has an lr_mult above 0, but statistics are not learned; leave "
+                "param out, or give lr_mult: 0 (the BatchNorm of NVCaffe and GeePS, "
+                "which learns a scale and a bias, is a BatchNorm and then a Scale with "
+                "bias_term: true here)"
+            )
 
     def infer_shapes(self, bottom: Shapes) -> Shapes:
         """The bottom's; its channels must stay."""

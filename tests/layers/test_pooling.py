@@ -107,30 +107,6 @@ def test_global_pooling_follows_the_size_of_the_bottom(rng):
     np.testing.assert_allclose(net.data["b"], x.mean(axis=(2, 3), keepdims=True))
 
 
-@pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
-@pytest.mark.parametrize(
-    "text", ["kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2"]
-)
-def test_stochastic_gradient_and_reads(phase, text, rng):
-    text, x = layer(f"pool: STOCHASTIC {text}"), rng.uniform(0.1, 1, (2, 2, 5, 6))
-    check_gradient(text, {"a": x}, phase=phase)
-    check_backward_reads(text, {"a": x}, phase=phase)
-
-
-def test_stochastic_draws_pixels_by_their_values():
-    x = np.tile([[[[1.0, 3.0]]]], (4000, 1, 1, 1))
-    (y,) = run_layer(layer("pool: STOCHASTIC kernel_h: 1 kernel_w: 2"), x)
-    assert set(np.unique(y)) == {1.0, 3.0}
-    assert (y == 3).mean() == pytest.approx(0.75, abs=0.03)
-
-
-def test_stochastic_takes_the_expectation_in_testing():
-    x = [[[[1.0, 3.0], [0.0, 0.0]]]]
-    text = layer("pool: STOCHASTIC kernel_h: 1 kernel_w: 2")
-    (y,) = run_layer(text, x, phase="TEST")
-    np.testing.assert_allclose(y[0, 0, :, 0], [10 / 4, 0])
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -7,7 +7,7 @@ count, and what lies beyond it does not (Caffe's rule).
 from geeps_caffe.device.array import Array, ArrayModule
 from geeps_caffe.engines.operations import AveragePooling
 from geeps_caffe.engines.reference.definition import Definition, Ports
-from geeps_caffe.engines.reference.windows import Windows, fold, images, pad, view
+from geeps_caffe.engines.reference.windows import Windows, fold, images, pad
 
 
 def _one_axis(
@@ -32,8 +32,10 @@ def forward(operation: AveragePooling, xp: ArrayModule, ports: Ports) -> None:
         windows, sizes = _one_axis(xp, operation, axis, x.shape[at], y.shape[at])
         moved = xp.moveaxis(x, at, -1)
         flat = moved.reshape(1, -1, moved.shape[-1])
-        sums = view(xp, windows, pad(xp, windows, flat)).sum(axis=2)
-        means = sums / sizes.astype(x.dtype)
+        padded = pad(xp, windows, flat)
+        # Summing views of the pixels is four times as fast as one sum of `view`.
+        means = sum(padded[pixels] for _, pixels in windows.positions())
+        means /= sizes.astype(x.dtype)
         x = xp.moveaxis(means.reshape((*moved.shape[:-1], -1)), -1, at)
     y[...] = x
 
