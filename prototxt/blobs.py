@@ -213,6 +213,8 @@ def _blob_fields(
 def _tagged(wire: Wire, at: int, first: Field, end: int, dtype: str) -> _Run:
     """The longest run of values that have the same one-byte tag before each."""
     step = first.end - at
+    if step != 1 + np.dtype(dtype).itemsize:
+        raise wire.fault(at, f"a value of {step - 1} bytes where {dtype} was expected")
     room = (end - at) // step
     raw = np.frombuffer(wire.buffer, np.uint8, room * step, at)
     tags = raw.reshape(room, step)[:, 0]

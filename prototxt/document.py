@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prototxt.schema import Message
-
-# Offsets of the entries of a field: (index of its layer entry or -1, dotted path).
-Places = Mapping[tuple[int, str], Sequence[int]]
+from prototxt.upgrade.notes import Note
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,7 @@ class Document:
         layer_lines: for a net, the line of each entry of `message.layer`, from 1; an
             Input layer made of old `input` fields has the line of the first of them.
         warnings: what the user should know and may ignore; each says where.
+        notes: what Caffe logs about the upgrade of an old format.
         lines: lines of the fields as they stand in the file, before upgrades: keys
             are the index of the layer entry in the file (-1 outside layers) and the
             dotted path of the field in it.
@@ -30,6 +29,7 @@ class Document:
     path: str
     layer_lines: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     lines: Mapping[tuple[int, str], Sequence[int]] = field(
         default_factory=dict, repr=False
     )

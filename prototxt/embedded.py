@@ -28,7 +28,6 @@ def embedded_net(solver: Document, field: NetField, index: int = 0) -> Document:
         first = sum(len(n.layer) + len(n.layers) for n in value[:index])
     layers = "layers" if len(net.layers) > 0 else "layer"
     lines = solver.lines.get((-1, f"{field}.{layers}"), ())
-    notes = [note.text for note in upgraded.notes if note.severity != "I"]
     place = solver.line_of(field, index=index)
     return replace(
         solver,
@@ -40,7 +39,8 @@ def embedded_net(solver: Document, field: NetField, index: int = 0) -> Document:
             i if i == INPUT_LAYER else _entry(solver, f"{field}.{layers}", first + i)
             for i in upgraded.sources
         ),
-        warnings=tuple(notes),
+        warnings=(),
+        notes=upgraded.notes,
     )
 
 

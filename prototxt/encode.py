@@ -6,6 +6,7 @@ are added up before anything is written.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import BinaryIO, TypeAlias
 
 import numpy as np
@@ -72,6 +73,13 @@ def write_parts(file: BinaryIO, parts: Sequence[Part]) -> None:
             file.write(part)
         else:
             part.write(file)
+
+
+def join_parts(parts: Sequence[Part]) -> bytes:
+    """The parts as one piece of bytes."""
+    file = BytesIO()
+    write_parts(file, parts)
+    return file.getvalue()
 
 
 def varint(value: int) -> bytes:

@@ -112,9 +112,9 @@ def parse_solver(text: str, name: str = "<text>") -> Document:
         raise _placed(error, source, parsed, "solver_type") from error
     if message.HasField("type"):
         message.type = canonical_type(message.type)
-    warnings = [note.text for note in notes if note.severity != "I"]
-    upgraded = replace(document, message=message, layer_lines=(), entries=())
-    return upgraded.with_warnings(*warnings)
+    return replace(
+        document, message=message, notes=tuple(notes), layer_lines=(), entries=()
+    )
 
 
 def load_text(path: FilePath) -> str:
@@ -186,13 +186,11 @@ def _upgraded(document: Document, upgraded: Upgraded) -> Document:
         input_line if i == INPUT_LAYER else document.layer_lines[i]
         for i in upgraded.sources
     )
-    notes = [note.text for note in upgraded.notes if note.severity != "I"]
-    return Document(
+    return replace(
+        document,
         message=upgraded.message,
-        path=document.path,
         layer_lines=lines,
-        warnings=document.warnings + tuple(notes),
-        lines=document.lines,
+        notes=upgraded.notes,
         entries=upgraded.sources,
     )
 

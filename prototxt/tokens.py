@@ -44,4 +44,6 @@ def tokenize(text: str) -> list[Token]:
         start = match.start(kind)
         piece = match[kind]
         tokens.append(Token(piece if kind == "mark" else kind, piece, start))
+        if kind == END:
+            break
     return tokens

@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
+from google.protobuf.message import DecodeError
 
 from prototxt.blobs import Array, Blob, StoredBlob, index_blob
 from prototxt.dialects import detect_dialect, to_schema
@@ -20,6 +21,7 @@ from prototxt.encode import (
     Copied,
     Part,
     blob_parts,
+    join_parts,
     length_field,
     message_parts,
     size_of,
@@ -74,10 +76,15 @@ class WeightsLayer:
         A LayerParameter, or a V1LayerParameter for the formats V1 and V0. In HDF5
         files it has only its name.
         """
-        if self.format != "V2":
-            return V1LayerParameter.FromString(self._content)
-        content = to_schema(self._content, LayerParameter.DESCRIPTOR, self.dialect)
-        return LayerParameter.FromString(content)
+        try:
+            if self.format != "V2":
+                return V1LayerParameter.FromString(self._content)
+            content = to_schema(self._content, LayerParameter.DESCRIPTOR, self.dialect)
+            return LayerParameter.FromString(content)
+        except (DecodeError, PrototxtError) as error:
+            raise PrototxtError(
+                f"layer {self.name!r} at byte {self.offset}: its settings are damaged"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ class WeightsFile:
     path: str
     name: str
     layers: tuple[WeightsLayer, ...]
+    _content: bytes = b""
 
     def layer(self, name: str) -> WeightsLayer:
         """The layer of that name.
@@ -110,7 +118,11 @@ class WeightsFile:
 
     def net(self) -> Message:
         """The net without blobs, in the format of the file."""
-        net = NetParameter(name=self.name)
+        net = NetParameter()
+        try:
+            net.MergeFromString(self._content)
+        except DecodeError as error:
+            raise PrototxtError("the net's settings are damaged", self.path) from error
         for layer in self.layers:
             target = net.layer if layer.format == "V2" else net.layers
             target.add().CopyFrom(layer.message())
@@ -143,17 +155,19 @@ def read_weights(path: FilePath, dialect: str | None = None) -> WeightsFile:
 
         return read_weights_hdf5(path)
     _check_kind(wire)
-    name, layers = "", []
+    layers, rest, content = [], [], []
+    at = 0
     for field in wire.fields():
-        if field.kind != LENGTH:
-            continue
-        if field.number == _NET_NAME:
-            name = wire.text(field)
-        elif field.number == _NET_LAYER:
+        if field.number == _NET_LAYER and field.kind == LENGTH:
             layers.append(_layer(wire, field, dialect))
-        elif field.number == _NET_LAYERS:
+        elif field.number == _NET_LAYERS and field.kind == LENGTH:
             layers.append(_old_layer(wire, field))
-    return WeightsFile(wire.path, name, tuple(layers))
+        else:
+            rest.append(field)
+            content.append(bytes(wire.buffer[at : field.end]))
+        at = field.end
+    settings = to_schema(b"".join(content), NetParameter.DESCRIPTOR, dialect)
+    return WeightsFile(wire.path, _text(wire, rest, _NET_NAME), tuple(layers), settings)
 
 
 def _check_kind(wire: Wire) -> None:
@@ -220,25 +234,15 @@ def _v0_layer(wire: Wire, outer: Field, inner: Field) -> WeightsLayer:
     blobs, rest, content = _split(wire, inner, _V0_BLOBS)
     old_type = _text(wire, rest, _V0_TYPE)
     type_name = V1_TYPES.get(V0_TYPES.get(old_type, ""), old_type)
-    message = V1LayerParameter()
-    for field in wire.fields(outer.start, outer.end):
-        if field.number != _V1_LAYER:
-            tag = _tag_start(wire, outer, field)
-            message.MergeFromString(bytes(wire.buffer[tag : field.end]))
-    message.layer.MergeFromString(content)
-    name = _text(wire, rest, _V0_NAME)
-    packed = message.SerializeToString()
-    return WeightsLayer(name, type_name, blobs, "V0", outer.start, None, packed)
-
-
-def _tag_start(wire: Wire, outer: Field, wanted: Field) -> int:
-    """Offset of the tag of a field."""
+    parts: list[Part] = []
     at = outer.start
     for field in wire.fields(outer.start, outer.end):
-        if field == wanted:
-            return at
+        if field.number != _V1_LAYER:
+            parts.append(bytes(wire.buffer[at : field.end]))
         at = field.end
-    raise AssertionError("the field is not in the message")
+    packed = join_parts([*parts, *length_field(_V1_LAYER, [content])])
+    name = _text(wire, rest, _V0_NAME)
+    return WeightsLayer(name, type_name, blobs, "V0", outer.start, None, packed)
 
 
 def _text(wire: Wire, fields: Sequence[Field], number: int) -> str:

@@ -1,0 +1,204 @@
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prototxt.encode import length_field, varint
+from prototxt.errors import PrototxtError
+from prototxt.schema import NetParameter
+from prototxt.text import read_net
+from prototxt.weights import read_blob, read_weights, write_blob, write_weights
+from tests.conftest import GOLDEN
+
+
+def arrays(weights):
+    return {
+        layer.name: [blob.array() for blob in layer.blobs] for layer in weights.layers
+    }
+
+
+def snapshots(golden):
+    return sorted((golden / "solvers").glob("*/snap_iter_10.caffemodel"))
+
+
+def test_a_snapshot_of_caffe_is_read_with_names_types_and_values(golden):
+    weights = read_weights(golden / "solvers/SGD__mom09/snap_iter_10.caffemodel")
+    result = np.load(golden / "solvers/SGD__mom09/result.npz")
+    assert weights.name == "golden_plain"
+    assert [layer.type for layer in weights.layers][:2] == ["HDF5Data", "Convolution"]
+    for index, blob in enumerate(weights.layer("conv").blobs):
+        expected = result[f"weights/10/conv/{index}"]
+        np.testing.assert_array_equal(blob.array(), expected)
+
+
+def test_a_snapshot_is_written_as_caffe_writes_it_byte_for_byte(golden):
+    for path in snapshots(golden):
+        weights = read_weights(path)
+        out = io.BytesIO()
+        size = write_weights(out, weights.net(), arrays(weights))
+        assert out.getvalue() == path.read_bytes()
+        assert size == len(out.getvalue())
+
+
+def test_a_layer_that_is_not_there_gets_the_nearest_name(golden):
+    weights = read_weights(golden / "solvers/SGD__mom09/snap_iter_10.caffemodel")
+    with pytest.raises(PrototxtError, match="did you mean 'conv'"):
+        weights.layer("convv")
+
+
+@pytest.mark.parametrize("version", ["v0", "v1"])
+def test_weights_of_old_formats_are_those_that_caffe_loads(golden, version):
+    weights = read_weights(golden / f"upgrade/{version}_weights.caffemodel")
+    loaded = np.load(golden / f"upgrade/{version}_weights_loaded.npz")
+    compared = 0
+    for name, blobs in arrays(weights).items():
+        for index, array in enumerate(blobs):
+            expected = next(
+                loaded[key] for key in loaded if key.endswith(f"{name}/{index}")
+            )
+            np.testing.assert_array_equal(array.reshape(expected.shape), expected)
+            compared += 1
+    assert compared == 4
+    assert weights.layer("conv1").type == "Convolution"
+
+
+def test_blobs_in_the_net_that_is_written_are_not_looked_at():
+    net = NetParameter(name="n")
+    layer = net.layer.add(name="c", type="Convolution", bottom=["x"], phase=1)
+    layer.blobs.add(data=[9, 9])
+    layer.convolution_param.kernel_size.append(3)
+    out = io.BytesIO()
+    write_weights(out, net, {"c": [np.float32([1])]})
+    written = NetParameter.FromString(out.getvalue())
+    assert list(written.layer[0].blobs[0].data) == [1]
+    del layer.blobs[:]
+    del written.layer[0].blobs[:]
+    assert written == net
+
+
+def test_gradients_are_written_if_given(tmp_path):
+    net = NetParameter()
+    net.layer.add(name="c")
+    path = tmp_path / "w.caffemodel"
+    write_weights(path, net, {"c": [np.float32([1])]}, {"c": [np.float32([2])]})
+    (blob,) = read_weights(path).layer("c").blobs
+    assert blob.diff() == [2]
+
+
+def test_the_settings_of_a_layer_are_read_without_its_blobs(golden):
+    weights = read_weights(golden / "solvers/SGD__mom09/snap_iter_10.caffemodel")
+    layer = weights.layer("conv").message()
+    assert layer.convolution_param.num_output == 3
+    assert not layer.blobs
+
+
+def test_real_weights_are_read_as_protobuf_reads_them(corpus):
+    paths = sorted((corpus / "caffemodels").rglob("*.caffemodel"))
+    assert len(paths) >= 10
+    for path in paths:
+        expected = NetParameter.FromString(path.read_bytes())
+        weights = read_weights(path)
+        names = [(layer.name, layer.type) for layer in weights.layers]
+        assert names == [(layer.name, layer.type) for layer in expected.layer]
+        for layer, stored in zip(weights.layers, expected.layer, strict=True):
+            for blob, proto in zip(layer.blobs, stored.blobs, strict=True):
+                np.testing.assert_array_equal(
+                    blob.array().ravel(), np.array(proto.data)
+                )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("solvers/SGD__mom09/snap_iter_10.solverstate", "this is a solverstate"),
+        ("upgrade/v1_inputs.prototxt", "the arguments look swapped"),
+    ],
+)
+def test_files_of_another_kind_are_refused(golden, name, expected):
+    with pytest.raises(PrototxtError, match=expected):
+        read_weights(golden / name)
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    (tmp_path / "w").touch()
+    with pytest.raises(PrototxtError, match="is empty"):
+        read_weights(tmp_path / "w")
+
+
+def test_a_file_that_is_cut_off_is_refused_with_the_offset(golden, tmp_path):
+    content = (golden / "solvers/SGD__mom09/snap_iter_10.caffemodel").read_bytes()
+    path = tmp_path / "w.caffemodel"
+    path.write_bytes(content[:-40])
+    with pytest.raises(PrototxtError, match="cut off or damaged") as caught:
+        read_weights(path)
+    assert caught.value.offset > 100
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_damaged_files_are_read_or_refused_but_never_break(data, tmp_path_factory):
+    name = data.draw(st.sampled_from(["v0", "v1", "v1_weights.upgraded"]))
+    name = name if "." in name else f"{name}_weights"
+    content = bytearray((GOLDEN / f"upgrade/{name}.caffemodel").read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
+            st.integers(0, 255)
+        )
+    path = tmp_path_factory.mktemp("damaged") / "w.caffemodel"
+    path.write_bytes(bytes(content[: data.draw(st.integers(1, len(content)))]))
+    try:
+        weights = read_weights(path)
+        arrays(weights)
+        weights.net()
+    except PrototxtError:
+        pass
+
+
+def test_a_file_of_more_than_two_gigabytes_is_read(tmp_path):
+    """The big array is a hole in the file, so neither disk nor time is used."""
+    count = 550_000_000
+    shape = length_field(7, length_field(1, [varint(count)]))
+    values_head = varint(5 << 3 | 2) + varint(4 * count)
+    blob_size = len(values_head) + 4 * count + sum(map(len, shape))
+    layer_head = b"\x0a\x03big" + varint(7 << 3 | 2) + varint(blob_size)
+    size = len(layer_head) + blob_size
+    path = tmp_path / "big.caffemodel"
+    with path.open("wb") as file:
+        file.write(varint(100 << 3 | 2) + varint(size) + layer_head + values_head)
+        file.seek(4 * count, io.SEEK_CUR)
+        file.write(b"".join(shape))
+        net = NetParameter()
+        net.layer.add(name="small")
+        write_weights(file, net, {"small": [np.float32([7])]})
+    weights = read_weights(path)
+    assert path.stat().st_size > 2**31
+    assert weights.layer("big").blobs[0].shape == (count,)
+    assert weights.layer("small").blobs[0].array() == [7]
+
+
+def test_a_mean_file_is_written_as_caffe_writes_it(corpus):
+    for path in sorted((corpus / "golden" / "data").glob("*.binaryproto")):
+        out = io.BytesIO()
+        write_blob(out, read_blob(path))
+        assert out.getvalue() == path.read_bytes()
+
+
+def test_a_real_mean_file_has_the_shape_of_its_images(corpus):
+    mean = read_blob(corpus / "caffemodels/_aux/imagenet_mean.binaryproto")
+    assert mean.shape == (1, 3, 256, 256)
+    assert 90 < mean.mean() < 130
+
+
+def test_weights_given_as_a_mean_are_refused(golden):
+    with pytest.raises(PrototxtError, match="file of weights where an array"):
+        read_blob(golden / "upgrade/v1_weights.caffemodel")
+
+
+def test_the_weights_of_a_net_read_from_text_can_be_written(golden, tmp_path):
+    net = read_net(golden / "solvers/net_plain.prototxt").message
+    path = tmp_path / "w.caffemodel"
+    write_weights(path, net, {"conv": [np.zeros((3, 1, 3, 3), np.float32)]})
+    written = NetParameter.FromString(path.read_bytes())
+    assert [layer.name for layer in written.layer] == [la.name for la in net.layer]
