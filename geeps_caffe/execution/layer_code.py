@@ -141,7 +141,6 @@ class CodeBinder:
             self.shapes.set(node, top)
 
         def backward() -> None:
-            node.layer.infer_shapes([self.shapes.of(value) for value in node.bottoms])
             resize([self.shapes.of(value) for value in node.tops])
             call()
 

@@ -13,11 +13,8 @@ from typing import Any
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import InputError
-from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.weights import layer_blobs, net_message
 from geeps_caffe.files import FileSystem, write_atomically
 from prototxt.state import State, read_state, write_state
-from prototxt.weights import write_weights
 
 
 def snapshot_prefix(solver: Any, solver_path: str) -> str:
@@ -37,17 +34,6 @@ def file_names(prefix: str, iteration: int, hdf5: bool) -> tuple[str, str, str]:
     end = ".h5" if hdf5 else ""
     base = f"{prefix}_iter_{iteration}"
     return f"{base}.caffemodel{end}", f"{base}.solverstate{end}", f"{base}.position"
-
-
-def write_snapshot_weights(net: PlannedNet, path: str, disk: FileSystem) -> None:
-    """Write all layers with their blobs."""
-    message, blobs = net_message(net.graph), layer_blobs(net)
-    if path.endswith(".h5"):
-        from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
-
-        write_weights_hdf5(path, message, blobs)
-        return
-    write_atomically(path, lambda file: write_weights(file, message, blobs), disk)
 
 
 def write_snapshot_state(

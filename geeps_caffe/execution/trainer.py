@@ -20,11 +20,10 @@ from geeps_caffe.execution.snapshot import (
     snapshot_prefix,
     write_position,
     write_snapshot_state,
-    write_snapshot_weights,
 )
 from geeps_caffe.execution.tester import TestNet
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import copy_weights
+from geeps_caffe.execution.weights import copy_weights, save_weights
 from geeps_caffe.files import DISK, FileSystem
 from geeps_caffe.paramserver import Client
 from geeps_caffe.solvers import current_step, learning_rate
@@ -124,7 +123,7 @@ class Trainer:
         if self.settings.rank != 0:
             return weights
         self.report(reports.Snapshotting(weights, "weights", hdf5))
-        write_snapshot_weights(self.net, weights, self._disk)
+        save_weights(self.net, weights, self._disk)
         write_position(
             position, positions, self.settings.ranks, self.training.seed, self._disk
         )

@@ -10,6 +10,7 @@ import prototxt
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.files import DISK, FileSystem, write_atomically
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.fillers import fill
 from prototxt.weights import WeightsLayer, read_weights, write_weights
@@ -99,10 +100,12 @@ def net_message(graph: Graph) -> Any:
         layer = net.layer.add()
         layer.CopyFrom(node.layer.spec)
         layer.phase = 0 if node.layer.setting.phase == "TRAIN" else 1
+        if node.layer.is_loss and not layer.loss_weight:
+            layer.loss_weight.append(1.0)
     return net
 
 
-def layer_blobs(net: PlannedNet) -> dict[str, Sequence[Array]]:
+def layer_blobs(net: PlannedNet) -> dict[str, Sequence[Array | None]]:
     """Every layer's blobs in their plain shapes, copied."""
     return {
         node.name: [np.array(net.param(key), np.float32) for key in node.params]
@@ -111,12 +114,26 @@ def layer_blobs(net: PlannedNet) -> dict[str, Sequence[Array]]:
     }
 
 
-def save_weights(net: PlannedNet, path: str) -> None:
+def owned_blobs(net: PlannedNet) -> dict[str, Sequence[Array | None]]:
+    """The same with None where another layer owns the blob, as HDF5 files have it."""
+    found: dict[str, Sequence[Array | None]] = {}
+    for node in net.graph.nodes:
+        if node.params:
+            mine = [f"{node.name}/{i}" for i in range(len(node.params))]
+            found[node.name] = [
+                np.array(net.param(key), np.float32) if key == own else None
+                for key, own in zip(node.params, mine, strict=True)
+            ]
+    return found
+
+
+def save_weights(net: PlannedNet, path: str, disk: FileSystem = DISK) -> None:
     """Write a .caffemodel, or HDF5 where the name ends in .h5."""
-    message, blobs = net_message(net.graph), layer_blobs(net)
+    message = net_message(net.graph)
     if path.endswith(".h5"):
         from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
 
-        write_weights_hdf5(path, message, blobs)
+        write_weights_hdf5(path, message, owned_blobs(net))
         return
-    write_weights(path, message, blobs)
+    blobs = layer_blobs(net)
+    write_atomically(path, lambda file: write_weights(file, message, blobs), disk)
