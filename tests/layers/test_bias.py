@@ -41,5 +41,5 @@ def test_backward_reads_what_it_declares(top, rng):
 
 
 def test_a_bottom_that_does_not_fit_is_refused():
-    with pytest.raises(LayerError, match="'l' .Bias.: bottom.1. of shape .4,. does not"):
+    with pytest.raises(LayerError, match=r"'l' .Bias.: bottom.1. of shape .4,. do"):
         run_layer(TEXT.format(TWO, "c", ""), np.zeros((2, 3)), np.zeros(4))

@@ -69,5 +69,5 @@ def test_the_mask_of_a_record_is_the_same_on_whatever_worker():
 
 @pytest.mark.parametrize("ratio", [1.0, -0.1, 2])
 def test_a_ratio_that_is_no_share_is_refused(ratio):
-    with pytest.raises(LayerError, match="dropout_ratio .* at least 0 and below 1"):
+    with pytest.raises(LayerError, match=r"dropout_ratio .* at least 0 and below 1"):
         run_layer(TEXT.format("b", ratio, ""), [1.0])

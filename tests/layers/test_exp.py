@@ -32,5 +32,5 @@ def test_backward_reads_what_it_declares(top, rng):
 
 @pytest.mark.parametrize("base", ["0", "-2", "nan"])
 def test_a_base_that_has_no_powers_is_refused(base):
-    with pytest.raises(LayerError, match="'l' .Exp.: exp_param base .* positive"):
+    with pytest.raises(LayerError, match=r"'l' .Exp.: exp_param base .* positive"):
         run_layer(TEXT.format("b", f"base: {base}"), [1.0])

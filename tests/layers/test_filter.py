@@ -50,6 +50,7 @@ def test_selectors_that_do_not_fit_are_refused(selector, message, rng):
 
 
 def test_a_top_for_each_bottom_but_the_selector():
-    text = 'layer { name: "l" type: "Filter" bottom: "a" bottom: "b" top: "c" top: "d" }'
+    text = """layer { name: "l" type: "Filter" bottom: "a" bottom: "b"
+              top: "c" top: "d" }"""
     with pytest.raises(LayerError, match="2 tops for 1 bottoms besides the selector"):
         run_net(text, {"a": np.zeros(2), "b": np.zeros(2)})

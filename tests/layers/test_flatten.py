@@ -4,7 +4,8 @@ import pytest
 from geeps_caffe.errors import LayerError
 from tests.layers.checks import check_gradient, run_layer
 
-TEXT = 'layer {{ name: "l" type: "Flatten" bottom: "a" top: "b" flatten_param {{ {} }} }}'
+TEXT = """layer {{ name: "l" type: "Flatten" bottom: "a" top: "b"
+           flatten_param {{ {} }} }}"""
 
 
 @pytest.mark.parametrize(

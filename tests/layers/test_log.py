@@ -32,5 +32,5 @@ def test_backward_reads_what_it_declares(top, rng):
 
 @pytest.mark.parametrize("base", ["0", "1", "-2"])
 def test_a_base_that_has_no_logarithm_is_refused(base):
-    with pytest.raises(LayerError, match="log_param base .* must be positive and not 1"):
+    with pytest.raises(LayerError, match=r"base .* must be positive and not 1"):
         run_layer(TEXT.format("b", f"base: {base}"), [1.0])

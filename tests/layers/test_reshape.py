@@ -4,7 +4,8 @@ import pytest
 from geeps_caffe.errors import LayerError
 from tests.layers.checks import check_gradient, run_layer
 
-TEXT = 'layer {{ name: "l" type: "Reshape" bottom: "a" top: "b" reshape_param {{ {} }} }}'
+TEXT = """layer {{ name: "l" type: "Reshape" bottom: "a" top: "b"
+           reshape_param {{ {} }} }}"""
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_scale_starts_at_1_and_the_bias_at_0():
         (ONE, "axis: 3", "axis 3 is outside of the bottom's 3 axes"),
         (ONE, "num_axes: 3", "axis 1 and num_axes 3 go beyond bottom.0. of shape"),
         (ONE, "num_axes: -2", "num_axes -2 must be -1 or more"),
-        (ONE, 'filler { type: "xaver" }', "scale: unknown filler 'xaver'; did you mean"),
+        (ONE, 'filler { type: "xaver" }', "scale: unknown filler 'xaver'; did"),
         (TWO, "", "bottom.1. of shape .4,. does not fit .* from axis 1 on"),
     ],
 )
