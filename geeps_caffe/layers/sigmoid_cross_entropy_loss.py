@@ -1,0 +1,62 @@
+"""The SigmoidCrossEntropyLoss layer."""
+
+from geeps_caffe.device.array import Array, Shapes, count
+from geeps_caffe.layers.base import Blob, Blobs, Run
+from geeps_caffe.layers.logistic import logistic
+from geeps_caffe.layers.loss import Loss
+from geeps_caffe.layers.normalization import BATCH_SIZE, normalization_of
+
+
+class SigmoidCrossEntropyLoss(Loss):
+    """Sum of -t log(p) - (1 - t) log(1 - p), p = sigmoid(score), over the batch size.
+
+    bottom[0] scores, bottom[1] targets t in [0, 1], as many of each. Targets that are
+    ignore_label cost nothing. Without loss_param the divisor is the batch size.
+    """
+
+    type_name = "SigmoidCrossEntropyLoss"
+    backward_reads = frozenset({"bottom"})
+
+    def setup(self, bottom: Shapes) -> None:
+        """Check that each score has a target."""
+        super().setup(bottom)
+        param = self.spec.loss_param
+        self.ignored = param.ignore_label if param.HasField("ignore_label") else None
+        self.normalization = normalization_of(param, BATCH_SIZE)
+        if count(bottom[0]) != count(bottom[1]):
+            self.fail(
+                f"bottom[0] has shape {bottom[0]} and bottom[1] {bottom[1]}; scores "
+                "and targets must be as many"
+            )
+
+    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        """The loss, without overflow for large scores."""
+        xp, x = run.xp, bottom[0].data
+        targets = bottom[1].data.reshape(x.shape)
+        costs = xp.maximum(x, 0) - x * targets + xp.log1p(xp.exp(-xp.abs(x)))
+        valid = x.size
+        counted = self._counted(bottom[1])
+        if counted is not None:
+            costs = xp.where(counted.reshape(x.shape), costs, 0)
+            valid = int(counted.sum())
+        batch = x.shape[0] if x.shape else 1
+        self.last_normalizer = self.normalization.divisor(x.size, valid, batch)
+        top[0].data[...] = costs.sum() / self.last_normalizer
+
+    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
+        """sigmoid(score) - target; 0 for ignored targets."""
+        if bottom[0].diff is None:
+            return
+        shape = bottom[0].shape
+        slope = logistic(run.xp, bottom[0].data) - bottom[1].data.reshape(shape)
+        counted = self._counted(bottom[1])
+        if counted is not None:
+            slope = run.xp.where(counted.reshape(shape), slope, 0)
+        bottom[0].diff[...] = slope * self.rate(run, top)
+
+    def _counted(self, targets: Blob) -> Array | None:
+        """Which targets are not ignored; None where none can be."""
+        if self.ignored is None:
+            return None
+        counted: Array = targets.data.astype(int) != self.ignored
+        return counted
