@@ -36,7 +36,7 @@ class DatabaseWriter:
         InputError: the database exists already, or its folder can't be written.
     """
 
-    def __init__(self, path: str, backend: str) -> None:
+    def __init__(self, path: str, backend: str, map_bytes: int = _MAP_BYTES) -> None:
         if backend not in WRITERS:
             raise InputError(unknown("backend", backend, WRITERS))
         self._path = path.rstrip("/")
@@ -53,7 +53,7 @@ class DatabaseWriter:
             raise InputError(
                 f"database {describe(path)} can't be made: {error.strerror}"
             ) from error
-        self._store: _Store = WRITERS[backend](self._part)
+        self._store: _Store = WRITERS[backend](self._part, map_bytes)
         self._waiting: list[tuple[bytes, bytes]] = []
         self._nbytes = 0
         self.written = 0
@@ -102,9 +102,9 @@ class DatabaseWriter:
 
 
 class _LmdbStore:
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, map_bytes: int) -> None:
         self._environment = lmdb.open(
-            folder, map_size=_MAP_BYTES, lock=False, sync=False, meminit=False
+            folder, map_size=map_bytes, lock=False, sync=False, meminit=False
         )
 
     def write(self, records: list[tuple[bytes, bytes]]) -> None:
@@ -122,7 +122,8 @@ class _LmdbStore:
 
 
 class _LevelDbStore:
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, map_bytes: int) -> None:
+        del map_bytes  # LevelDB has no limit
         self._database: Any = plyvel().DB(
             folder, create_if_missing=True, write_buffer_size=_BATCH_BYTES
         )
