@@ -1,0 +1,138 @@
+"""The Python layer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape, Shapes
+from geeps_caffe.layers.base import Blob, Blobs, Layer, ParamSpec, Run
+from geeps_caffe.layers.python_blob import UserBlob
+from geeps_caffe.layers.python_class import make_user_layer
+
+
+@dataclass(frozen=True)
+class StartingValues:
+    """A constant filler whose constant is an array: what setup wrote into a blob."""
+
+    value: Array
+    type: str = "constant"
+    sparse: int = -1
+
+
+class Python(Layer):
+    """A layer of the user's: class `layer` of `module`, derived from caffe.Layer.
+
+    Tops may take other shapes at each forward. Modules are found as Python finds
+    them, and beside the prototxt. A layer without bottoms is a source of records.
+    """
+
+    type_name = "Python"
+    bottoms = (0, None)
+    tops = (0, None)
+    dynamic = True
+    backward_reads = frozenset({"bottom", "top"})
+
+    def setup(self, bottom: Shapes) -> None:
+        """Make the user's object and run its setup."""
+        self.user = make_user_layer(self)
+        self.user_bottom = [UserBlob(shape) for shape in bottom]
+        self.user_top = [UserBlob() for _ in self.spec.top]
+        self.reshaped = False  # its reshape for the next forward has been called
+        self._call(self.user.setup, self.user_bottom, self.user_top)
+        self.starts = [blob.data.copy() for blob in self.user.blobs]
+        # Only layers without learnable blobs can run before the tables are open.
+        self.is_source = not bottom and not self.user.blobs  # type: ignore[misc]
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """What the user's reshape gives the tops."""
+        if not self.reshaped:
+            for blob, shape in zip(self.user_bottom, bottom, strict=True):
+                blob.reshape(*shape)
+            self._call(self.user.reshape, self.user_bottom, self.user_top)
+        return self._top_shapes()
+
+    def pending_shapes(self) -> Shapes | None:
+        """As a source: the shapes of the next batch."""
+        if not self.reshaped:
+            self._call(self.user.reshape, self.user_bottom, self.user_top)
+            self.reshaped = True
+        return self._top_shapes()
+
+    def param_specs(self, bottom: Shapes) -> list[ParamSpec]:
+        """The blobs that setup added, with the values it gave them."""
+        del bottom
+        return [
+            ParamSpec(values.shape, StartingValues(values)) for values in self.starts
+        ]
+
+    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        """The user's reshape and forward."""
+        self._show(run, bottom, top)
+        if not self.reshaped:
+            self._call(self.user.reshape, self.user_bottom, self.user_top)
+        self.reshaped = False
+        self._call(self.user.forward, self.user_bottom, self.user_top)
+        for user, blob in zip(self.user_top, top, strict=True):
+            _deliver(run, user, blob)
+
+    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
+        """The user's backward; diffs that it does not write are 0."""
+        self._show(run, bottom, top)
+        for user, blob in zip(self.user_top, top, strict=True):
+            user.forget_diff()
+            if blob.diff is not None:
+                user.diff[...] = _host(blob.diff)
+        targets = [*zip(self.user_bottom, bottom, strict=True)]
+        targets += zip(self.user.blobs, run.params, strict=True)
+        for user, blob in targets:
+            if blob.diff is not None and _on_host(blob.diff):
+                user.show_diff(blob.diff)
+        wanted = [blob.diff is not None for blob in bottom]
+        self._call(self.user.backward, self.user_top, wanted, self.user_bottom)
+        for user, blob in targets:
+            if blob.diff is not None and not _on_host(blob.diff):
+                blob.diff[...] = run.xp.asarray(user.diff)
+            user.forget_diff()
+
+    def _show(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        groups = (
+            (self.user_bottom, bottom),
+            (self.user_top, top),
+            (self.user.blobs, run.params),
+        )
+        for users, blobs in groups:
+            for user, blob in zip(users, blobs, strict=True):
+                user.show(_host(blob.data))
+
+    def _top_shapes(self) -> list[Shape]:
+        return [blob.shape for blob in self.user_top]
+
+    def _call(self, method: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+        """Run the user's code; its errors keep their trace and name the layer."""
+        try:
+            method(*arguments)
+        except Exception as error:
+            error.add_note(f"in {method.__name__} of {self.title}")
+            raise
+
+
+def _host(array: Array) -> Array:
+    """The array itself, or a copy of one on a GPU."""
+    return array if _on_host(array) else array.get()  # type: ignore[attr-defined]
+
+
+def _on_host(array: object) -> bool:
+    return isinstance(array, np.ndarray)
+
+
+def _deliver(run: Run, user: UserBlob, blob: Blob) -> None:
+    """Bring what the user wrote to the top, whatever shape it has now."""
+    if user.shape != blob.shape:
+        if user.count <= blob.data.size:
+            blob.resize(user.shape)
+        else:
+            blob.data = run.xp.empty(user.shape, blob.data.dtype)
+    if user.data is not blob.data:
+        blob.data[...] = run.xp.asarray(user.data)

@@ -1,0 +1,92 @@
+"""Blobs as the methods of a user's Python layer see them (pycaffe's Blob)."""
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape, count
+
+
+class UserBlob:
+    """data and diff as NumPy arrays, and `reshape` for tops.
+
+    A diff that nobody asked for is memory of the blob's own, so that writing to it
+    does no harm; what forward puts there is still there in backward.
+    """
+
+    def __init__(self, shape: Shape = ()) -> None:
+        self._memory: Array = np.zeros(count(shape), np.float32)
+        self._diff: Array | None = None
+        self.reshape(*shape)
+
+    @property
+    def data(self) -> Array:
+        """The values."""
+        return self._data
+
+    @property
+    def diff(self) -> Array:
+        """The gradient."""
+        if self._diff is None or self._diff.shape != self._data.shape:
+            self._diff = np.zeros_like(self._data)
+        return self._diff
+
+    def reshape(self, *dims: int) -> None:
+        """Take another shape; values are kept as far as the memory reaches."""
+        size = count(dims)
+        if size > self._memory.size:
+            self._memory = np.zeros(size, self._memory.dtype)
+        self._data = self._memory[:size].reshape(dims)
+
+    def show(self, data: Array) -> None:
+        """Stand for this array from now on."""
+        self._data = data
+        self._memory = data.reshape(-1)
+
+    def show_diff(self, diff: Array) -> None:
+        """Stand for this gradient, which takes over what was written before."""
+        diff[...] = self.diff
+        self._diff = diff
+
+    def forget_diff(self) -> None:
+        """The next diff starts at 0."""
+        self._diff = None
+
+    @property
+    def shape(self) -> Shape:
+        """The present shape."""
+        return self._data.shape
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    @property
+    def num(self) -> int:
+        """The extent of axis 0, 1 where there is none."""
+        return self._extent(0)
+
+    @property
+    def channels(self) -> int:
+        """The extent of axis 1, 1 where there is none."""
+        return self._extent(1)
+
+    @property
+    def height(self) -> int:
+        """The extent of axis 2, 1 where there is none."""
+        return self._extent(2)
+
+    @property
+    def width(self) -> int:
+        """The extent of axis 3, 1 where there is none."""
+        return self._extent(3)
+
+    def _extent(self, axis: int) -> int:
+        return self.shape[axis] if axis < len(self.shape) else 1
+
+
+class UserBlobs(list[UserBlob]):
+    """The learnable blobs of a Python layer."""
+
+    def add_blob(self, *dims: int) -> None:
+        """Declare one more; what setup writes into its data is how it starts."""
+        self.append(UserBlob(dims))
