@@ -43,26 +43,21 @@ from prototxt.text import (
 if TYPE_CHECKING:
     from prototxt.blobs import Blob
     from prototxt.hdf5 import write_state_hdf5, write_weights_hdf5
+    from prototxt.single import read_blob, write_blob
     from prototxt.state import State, read_state, write_state
-    from prototxt.weights import (
-        WeightsFile,
-        WeightsLayer,
-        read_blob,
-        read_weights,
-        write_blob,
-        write_weights,
-    )
+    from prototxt.weights import WeightsFile, read_weights, write_weights
+    from prototxt.weights_layer import WeightsLayer
 
 # Names that need NumPy (and h5py): where they are.
 _LATE = {
     "Blob": "prototxt.blobs",
     "State": "prototxt.state",
     "WeightsFile": "prototxt.weights",
-    "WeightsLayer": "prototxt.weights",
-    "read_blob": "prototxt.weights",
+    "WeightsLayer": "prototxt.weights_layer",
+    "read_blob": "prototxt.single",
     "read_state": "prototxt.state",
     "read_weights": "prototxt.weights",
-    "write_blob": "prototxt.weights",
+    "write_blob": "prototxt.single",
     "write_state": "prototxt.state",
     "write_state_hdf5": "prototxt.hdf5",
     "write_weights": "prototxt.weights",

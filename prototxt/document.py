@@ -47,6 +47,8 @@ class Document:
             The line from 1; 0 if not even a layer around the field is in the file.
         """
         entry = -1 if layer is None else self.entries[layer]
+        if layer is not None and entry == -1:
+            return self.layer_lines[layer]  # made of `input` fields
         while path:
             found = self.lines.get((entry, path))
             if found:

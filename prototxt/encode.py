@@ -4,6 +4,7 @@ What is written is a row of parts of known size; sizes come first in protobuf, s
 are added up before anything is written.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -13,6 +14,7 @@ import numpy as np
 
 from prototxt import blobs
 from prototxt.blobs import Array
+from prototxt.files import FilePath, replace_file
 from prototxt.schema import Message
 from prototxt.wire import LENGTH, VARINT, Buffer, Wire
 
@@ -73,6 +75,19 @@ def write_parts(file: BinaryIO, parts: Sequence[Part]) -> None:
             file.write(part)
         else:
             part.write(file)
+
+
+def write_file(target: FilePath | BinaryIO, parts: Sequence[Part]) -> int:
+    """Write the parts to an open file, or replace a file by them.
+
+    Returns:
+        Bytes written.
+    """
+    if isinstance(target, (str, os.PathLike)):
+        replace_file(target, lambda file: write_parts(file, parts))
+    else:
+        write_parts(target, parts)
+    return size_of(parts)
 
 
 def join_parts(parts: Sequence[Part]) -> bytes:

@@ -1,5 +1,6 @@
 """Files: opening with a helpful fault, telling kinds apart, replacing safely."""
 
+import mmap
 import os
 import re
 import tempfile
@@ -71,6 +72,15 @@ def read_bytes(path: FilePath) -> bytes:
         return file.read()
 
 
+def map_file(path: FilePath) -> Wire:
+    """A file's bytes, mapped into memory."""
+    with open_file(path) as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise PrototxtError("the file is empty", os.fspath(path))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return Wire(mapped, os.fspath(path))
+
+
 def decode(content: bytes) -> str:
     """The text of a file with or without byte order mark.
 
@@ -103,7 +113,8 @@ def kind_of(path: FilePath) -> Kind:
         return kind_of_hdf5(path)
     if is_text(head):
         return _text_kind(decode(head))
-    return binary_kind(read_bytes(path), os.fspath(path))
+    wire = map_file(path)
+    return binary_kind(wire.buffer, wire.path)
 
 
 # Field names that only one kind of file has at its top.

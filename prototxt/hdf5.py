@@ -20,7 +20,8 @@ from prototxt.errors import PrototxtError
 from prototxt.files import FilePath, open_file, replace_file
 from prototxt.schema import LayerParameter, Message
 from prototxt.state import State, weights_for_state
-from prototxt.weights import WeightsFile, WeightsLayer
+from prototxt.weights import WeightsFile
+from prototxt.weights_layer import WeightsLayer
 
 if TYPE_CHECKING:
     import h5py

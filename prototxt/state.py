@@ -15,8 +15,7 @@ from prototxt.encode import (
     blob_parts,
     length_field,
     number_field,
-    size_of,
-    write_parts,
+    write_file,
 )
 from prototxt.errors import PrototxtError
 from prototxt.files import (
@@ -24,10 +23,9 @@ from prototxt.files import (
     FilePath,
     binary_kind,
     is_text,
+    map_file,
     missing_file,
-    replace_file,
 )
-from prototxt.weights import map_file
 from prototxt.wire import LENGTH, VARINT, Wire, signed
 
 _ITER, _LEARNED_NET, _HISTORY, _CURRENT_STEP = 1, 2, 3, 4
@@ -156,8 +154,4 @@ def write_state(
     for array in history:
         parts += length_field(_HISTORY, blob_parts(array))
     parts.append(number_field(_CURRENT_STEP, current_step))
-    if isinstance(target, (str, os.PathLike)):
-        replace_file(target, lambda file: write_parts(file, parts))
-    else:
-        write_parts(target, parts)
-    return size_of(parts)
+    return write_file(target, parts)

@@ -37,3 +37,9 @@ def test_a_place_is_shown_with_the_file():
     document = parse_solver("base_lr: 1\n", "dir/s.prototxt")
     assert document.where("base_lr") == "dir/s.prototxt:1"
     assert document.where("max_iter") == "dir/s.prototxt"
+
+
+def test_a_layer_made_of_input_fields_has_their_line():
+    document = parse_net('name: "n"\ninput: "x"\ninput_dim: [1, 1, 1, 1]')
+    assert document.line_of("name", layer=0) == 2
+    assert document.line_of("name") == 1

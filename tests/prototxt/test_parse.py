@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 
 from prototxt.errors import PrototxtError
 from prototxt.parse import parse
-from prototxt.schema import NetParameter, SolverParameter, message_class
+from prototxt.schema import (
+    NetParameter,
+    SolverParameter,
+    message_class,
+    repeated_fields,
+)
 from prototxt.source import Source
 from prototxt.text import parse_net, parse_text
 from prototxt.write import write_text
@@ -137,6 +142,10 @@ def test_bytes_are_kept_as_they_are():
     assert datum.data == b"\x00\xff"
 
 
+def is_repeated(field):
+    return field.name in repeated_fields(field.containing_type)
+
+
 def scalars(field):
     kinds = {
         field.CPPTYPE_INT32: st.integers(-(2**31), 2**31 - 1),
@@ -159,7 +168,7 @@ def messages(draw, cls, depth=3):
     names = st.sampled_from([f.name for f in cls.DESCRIPTOR.fields])
     for name in draw(st.sets(names, max_size=5)):
         field = cls.DESCRIPTOR.fields_by_name[name]
-        count = draw(st.integers(1, 2)) if field.is_repeated else 1
+        count = draw(st.integers(1, 2)) if is_repeated(field) else 1
         for _ in range(count):
             fill(draw, message, field, depth)
     return message
@@ -170,8 +179,8 @@ def fill(draw, message, field, depth):
     if field.message_type is not None:
         if depth > 0:
             value = draw(messages(message_class_of(field), depth - 1))
-            (target.add() if field.is_repeated else target).MergeFrom(value)
-    elif field.is_repeated:
+            (target.add() if is_repeated(field) else target).MergeFrom(value)
+    elif is_repeated(field):
         target.append(draw(scalars(field)))
     else:
         setattr(message, field.name, draw(scalars(field)))

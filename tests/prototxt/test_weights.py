@@ -9,7 +9,7 @@ from prototxt.encode import length_field, varint
 from prototxt.errors import PrototxtError
 from prototxt.schema import NetParameter
 from prototxt.text import read_net
-from prototxt.weights import read_blob, read_weights, write_blob, write_weights
+from prototxt.weights import read_weights, write_weights
 from tests.conftest import GOLDEN
 
 
@@ -48,22 +48,6 @@ def test_a_layer_that_is_not_there_gets_the_nearest_name(golden):
         weights.layer("convv")
 
 
-@pytest.mark.parametrize("version", ["v0", "v1"])
-def test_weights_of_old_formats_are_those_that_caffe_loads(golden, version):
-    weights = read_weights(golden / f"upgrade/{version}_weights.caffemodel")
-    loaded = np.load(golden / f"upgrade/{version}_weights_loaded.npz")
-    compared = 0
-    for name, blobs in arrays(weights).items():
-        for index, array in enumerate(blobs):
-            expected = next(
-                loaded[key] for key in loaded if key.endswith(f"{name}/{index}")
-            )
-            np.testing.assert_array_equal(array.reshape(expected.shape), expected)
-            compared += 1
-    assert compared == 4
-    assert weights.layer("conv1").type == "Convolution"
-
-
 def test_blobs_in_the_net_that_is_written_are_not_looked_at():
     net = NetParameter(name="n")
     layer = net.layer.add(name="c", type="Convolution", bottom=["x"], phase=1)
@@ -85,13 +69,6 @@ def test_gradients_are_written_if_given(tmp_path):
     write_weights(path, net, {"c": [np.float32([1])]}, {"c": [np.float32([2])]})
     (blob,) = read_weights(path).layer("c").blobs
     assert blob.diff() == [2]
-
-
-def test_the_settings_of_a_layer_are_read_without_its_blobs(golden):
-    weights = read_weights(golden / "solvers/SGD__mom09/snap_iter_10.caffemodel")
-    layer = weights.layer("conv").message()
-    assert layer.convolution_param.num_output == 3
-    assert not layer.blobs
 
 
 def test_real_weights_are_read_as_protobuf_reads_them(corpus):
@@ -176,24 +153,6 @@ def test_a_file_of_more_than_two_gigabytes_is_read(tmp_path):
     assert path.stat().st_size > 2**31
     assert weights.layer("big").blobs[0].shape == (count,)
     assert weights.layer("small").blobs[0].array() == [7]
-
-
-def test_a_mean_file_is_written_as_caffe_writes_it(corpus):
-    for path in sorted((corpus / "golden" / "data").glob("*.binaryproto")):
-        out = io.BytesIO()
-        write_blob(out, read_blob(path))
-        assert out.getvalue() == path.read_bytes()
-
-
-def test_a_real_mean_file_has_the_shape_of_its_images(corpus):
-    mean = read_blob(corpus / "caffemodels/_aux/imagenet_mean.binaryproto")
-    assert mean.shape == (1, 3, 256, 256)
-    assert 90 < mean.mean() < 130
-
-
-def test_weights_given_as_a_mean_are_refused(golden):
-    with pytest.raises(PrototxtError, match="file of weights where an array"):
-        read_blob(golden / "upgrade/v1_weights.caffemodel")
 
 
 def test_the_weights_of_a_net_read_from_text_can_be_written(golden, tmp_path):
