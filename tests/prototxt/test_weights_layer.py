@@ -38,5 +38,5 @@ def test_settings_that_are_damaged_are_refused_when_asked_for(tmp_path):
     broken = b"\x0a\x01c" + join_parts(length_field(106, [b"\x0a\xff"]))
     path.write_bytes(join_parts(length_field(100, [broken])))
     layer = read_weights(path).layer("c")
-    with pytest.raises(PrototxtError, match="layer 'c' at byte 2: its settings"):
+    with pytest.raises(PrototxtError, match="layer 'c' at byte 3: its settings"):
         layer.message()
