@@ -59,6 +59,11 @@ def encode(image: Array, kind: str) -> bytes:
     return file.tobytes()
 
 
+def use_one_thread() -> None:
+    """Keep OpenCV from starting threads of its own beside the reader's."""
+    cv2.setNumThreads(1)
+
+
 def read_image(path: str, colour: Colour) -> Array:
     """The pixels of an image file, uint8 (C, H, W).
 

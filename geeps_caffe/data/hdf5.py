@@ -15,6 +15,8 @@ from geeps_caffe.data.sampler import Batch
 from geeps_caffe.device.array import Array, Shape, Shapes
 from geeps_caffe.errors import DataError, unknown
 
+_OPEN_FILES = 8
+
 
 def read_file_list(path: str) -> list[str]:
     """The HDF5 files that the text file at `path` names, a word each.
@@ -45,6 +47,7 @@ class Hdf5Files:
 
     def __init__(self, paths: Sequence[str], tops: Sequence[str]) -> None:
         self._files = [_File(path, tops) for path in paths]
+        self._open: list[int] = []
         self.rows = [file.rows for file in self._files]
         self.shapes = self._files[0].shapes  # of one row, for each top
         self._ends = np.cumsum(self.rows)
@@ -61,13 +64,20 @@ class Hdf5Files:
             index = int(np.searchsorted(self._ends, number, side="right"))
             row = number - (int(self._ends[index]) - self.rows[index])
             parts = [values[start:stop] for values in out]
-            self._files[index].read(row, parts)
+            self._read(index, row, parts)
         return out
 
     def close(self) -> None:
         """Close the files."""
         for file in self._files:
             file.close()
+
+    def _read(self, index: int, row: int, parts: Sequence[Array]) -> None:
+        """Rows of file `index`. Lists are long: only the latest files stay open."""
+        self._open = [i for i in self._open if i != index] + [index]
+        while len(self._open) > _OPEN_FILES:
+            self._files[self._open.pop(0)].close()
+        self._files[index].read(row, parts)
 
     def _check(self, file: "_File") -> None:
         if file.shapes != self.shapes:
@@ -117,15 +127,16 @@ class Hdf5Feed:
 
 
 class _File:
-    """The data sets of one file that the tops name. It stays open."""
+    """The data sets of one file that the tops name; open while it is read from."""
 
     def __init__(self, path: str, tops: Sequence[str]) -> None:
         self.path = path
-        self._file = _open(path)
-        self._sets = [self._find(top) for top in tops]
-        self.rows = int(self._sets[0].shape[0])
-        self.shapes: tuple[Shape, ...] = tuple(s.shape[1:] for s in self._sets)
-        for top, values in zip(tops, self._sets, strict=True):
+        self._tops = tops
+        self._file: Any = None
+        sets = self._sets()
+        self.rows = int(sets[0].shape[0])
+        self.shapes: tuple[Shape, ...] = tuple(s.shape[1:] for s in sets)
+        for top, values in zip(tops, sets, strict=True):
             if values.shape[0] != self.rows:
                 raise DataError(
                     f"HDF5 file {path!r}: data set {top!r} has {values.shape[0]} "
@@ -133,15 +144,23 @@ class _File:
                 )
         if not self.rows:
             raise DataError(f"HDF5 file {path!r} has no rows")
+        self.close()
 
     def read(self, row: int, parts: Sequence[Array]) -> None:
         """Rows from `row` on into an array for each top."""
-        for values, part in zip(self._sets, parts, strict=True):
+        for values, part in zip(self._sets(), parts, strict=True):
             part[...] = values[row : row + len(part)]
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file until it is read from again."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+
+    def _sets(self) -> list[Any]:
+        if self._file is None:
+            self._file = _open(self.path)
+        return [self._find(top) for top in self._tops]
 
     def _find(self, top: str) -> Any:
         if top not in self._file:

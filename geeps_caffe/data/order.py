@@ -40,11 +40,10 @@ def draw(places: Array, seed: int, use: int) -> Array:
     return philox(where, (seed & _LOW, seed >> 32))
 
 
-def below(words: Array, limit: int) -> Array:
-    """Random 32-bit words as int64 from 0 to `limit` - 1."""
-    return (words.astype(np.uint64) * np.uint64(limit) >> np.uint64(32)).astype(
-        np.int64
-    )
+def below(words: Array, limit: int | Array) -> Array:
+    """Random 32-bit words as int64 from 0 to `limit` - 1; limits may differ."""
+    scaled = words.astype(np.uint64) * np.asarray(limit, np.uint64)
+    return (scaled >> np.uint64(32)).astype(np.int64)
 
 
 def permutation(length: int, seed: int, use: int, epoch: int) -> Array:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from geeps_caffe.data.decode import use_one_thread
 from geeps_caffe.data.sampler import Batch, Sampler
 from geeps_caffe.device.array import Array, Shape, Shapes, allocate, count
 
@@ -206,6 +207,7 @@ class Reader:
 
     def _working(self) -> _Work:
         if self._work is None:
+            use_one_thread()
             self._work = work = _Work(self.feed, self.sampler, self._depth + 1)
             threads = [
                 threading.Thread(

@@ -85,13 +85,8 @@ class Transform:
             if self.mirror:
                 flips = (words[:, 0] & 1).astype(bool).tolist()
             if self.random_crop:
-                rows = [
-                    int(below(w, n + 1)) for w, n in zip(words[:, 1], rows, strict=True)
-                ]
-                columns = [
-                    int(below(w, n + 1))
-                    for w, n in zip(words[:, 2], columns, strict=True)
-                ]
+                rows = below(words[:, 1], np.array(rows) + 1).tolist()
+                columns = below(words[:, 2], np.array(columns) + 1).tolist()
         if not self.random_crop:
             rows, columns = [n // 2 for n in rows], [n // 2 for n in columns]
         return [_Cut(*c) for c in zip(rows, columns, flips, strict=True)]

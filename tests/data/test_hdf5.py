@@ -1,3 +1,5 @@
+import os
+
 import h5py
 import numpy as np
 import pytest
@@ -86,3 +88,12 @@ def test_missing_and_other_files_are_refused(tmp_path):
         read_file_list(str(tmp_path / "text"))
     with pytest.raises(DataError, match="list of HDF5 files not found"):
         read_file_list(str(tmp_path / "absent"))
+
+
+def test_a_long_list_does_not_keep_all_files_open(write):
+    paths = [write(f"{n}.h5", x=np.array([n])) for n in range(20)]
+    files = Hdf5Files(paths, ["x"])
+    before = len(os.listdir("/proc/self/fd"))
+    assert files.read(np.arange(40))[0].tolist() == 2 * list(range(20))
+    assert len(os.listdir("/proc/self/fd")) - before <= 8
+    files.close()
