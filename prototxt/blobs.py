@@ -108,21 +108,22 @@ class StoredBlob:
                 f"the shape {self.shape} has {self.count} values, "
                 f"but {stored} are stored",
             )
-        out = np.empty(self.count, np.float32)
+        out = np.empty(self.count, "<f4")
         at = 0
         for run in runs:
-            out[at : at + run.count] = _view(self.wire, run)
+            _copy(self.wire, run, out[at : at + run.count])
             at += run.count
-        return out.reshape(self.shape)
+        return out.astype(np.float32, copy=False).reshape(self.shape)
 
 
-def _view(wire: Wire, run: _Run) -> Array:
-    """The values of a run where they lie, not aligned."""
+def _copy(wire: Wire, run: _Run, out: Array) -> None:
+    """Copy the values of a run, which lie at any address."""
     raw = np.frombuffer(wire.buffer, np.uint8, run.end - run.start, run.start)
-    steps = raw.reshape(-1, run.step)[:, run.skip :]
-    if run.skip:
-        steps = np.ascontiguousarray(steps)
-    return steps.view(run.dtype).reshape(-1)
+    if run.dtype == "<f4" and run.skip == 0:
+        out.view(np.uint8)[...] = raw  # as bytes, since floats must be aligned
+        return
+    values = np.ascontiguousarray(raw.reshape(-1, run.step)[:, run.skip :])
+    out[...] = values.view(run.dtype).reshape(-1)
 
 
 def index_blob(wire: Wire, start: int, end: int) -> StoredBlob:
