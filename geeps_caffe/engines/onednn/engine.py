@@ -1,6 +1,5 @@
 """OneDnnEngine: describes passes by their recipes, and puts arrays under them."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -23,6 +22,7 @@ from geeps_caffe.engines.onednn.library import (
 from geeps_caffe.engines.onednn.recipe import HostFunction, HostStep, Kit, Recipe, Step
 from geeps_caffe.engines.onednn.threads import (
     hold_blas_to_one_thread,
+    openmp_threads,
     prepare_environment,
     set_openmp_threads,
 )
@@ -42,12 +42,13 @@ class OneDnnEngine:
     def __init__(self, threads: int | None = None) -> None:
         prepare_environment(threads)
         library = open_library()
-        self.threads = threads or len(os.sched_getaffinity(0))
-        set_openmp_threads(library, self.threads)
+        if threads is not None:  # else OMP_NUM_THREADS or the cores that we may use
+            set_openmp_threads(library, threads)
+        self.threads = openmp_threads(library)
         hold_blas_to_one_thread()
         self.version: Version = read_version(library)
-        self._api = Api(library)
-        self._kit = Kit(self._api, Layouts(self._api))
+        api = Api(library)
+        self.kit = Kit(api, Layouts(api))
 
     def describe(self, request: Request) -> Description | None:
         """How `request` would run; None where oneDNN can't do exactly as Caffe.
@@ -97,12 +98,12 @@ class OneDnnEngine:
             return partial(np.copyto, written.reshape(shape), read.reshape(shape))
         if np.dtype(dtype) != np.float32:
             raise OneDnnError(f"layouts of oneDNN are of float32, not {dtype}")
-        mine = self._kit.layouts.own(from_layout, shape)
-        yours = self._kit.layouts.own(to_layout, shape)
+        mine = self.kit.layouts.own(from_layout, shape)
+        yours = self.kit.layouts.own(to_layout, shape)
         if from_layout.plain:
-            mine = self._api.plain(yours.dims)
+            mine = self.kit.api.plain(yours.dims)
         elif to_layout.plain:
-            yours = self._api.plain(mine.dims)
+            yours = self.kit.api.plain(mine.dims)
         if mine.dims != yours.dims:  # two reshapes: by way of a plain copy
             plain = Layout("plain", 4 * int(np.prod(shape)))
             between = allocate(plain.nbytes).view(np.float32).reshape(shape)
@@ -112,24 +113,24 @@ class OneDnnEngine:
         return self._copy((read, mine), (written, yours))
 
     def _copy(self, source: tuple[Array, Md], target: tuple[Array, Md]) -> Call:
-        desc = self._api.reorder(source[1], target[1])
+        desc = self.kit.api.reorder(source[1], target[1])
         if desc is None:
             raise OneDnnError("oneDNN has no copy between two of its layouts")
         memories: dict[Arg | int, Handle] = {
-            Arg.SRC: self._api.memory(source[1], source[0]),
-            Arg.DST: self._api.memory(target[1], target[0]),
+            Arg.SRC: self.kit.api.memory(source[1], source[0]),
+            Arg.DST: self.kit.api.memory(target[1], target[0]),
         }
         if desc.scratch:
             pad = desc.md(Query.SCRATCHPAD)
-            memories[Arg.SCRATCHPAD] = self._api.memory(pad, allocate(pad.nbytes))
-        return self._api.bind(desc, memories)
+            memories[Arg.SCRATCHPAD] = self.kit.api.memory(pad, allocate(pad.nbytes))
+        return self.kit.api.bind(desc, memories)
 
     def _recipe(self, request: Request) -> Recipe | None:
         if np.dtype(request.dtype) != np.float32:
             return None
         if any(0 in shape or not shape for shape in request.shapes.values()):
             return None
-        return OPERATIONS[type(request.operation)](self._kit, request)
+        return OPERATIONS[type(request.operation)](self.kit, request)
 
 
 def _full_backward(request: Request, forward: Description) -> Request:
