@@ -5,6 +5,7 @@ It moves messages between the workers' sockets and the state machine in `host.py
 
 import contextlib
 import logging
+import math
 import os
 import selectors
 import socket
@@ -20,6 +21,7 @@ from geeps_caffe.paramserver.messages import Granted, Hello, Message, Outgoing
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
+SEE_OFF_SECONDS = 0.05  # between two looks at processes that are about to end
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
 
 
@@ -73,6 +75,16 @@ class Agent:
                 due = time.monotonic() + interval
         if self.host.failure is not None:
             _LOG.error("%s", self.host.failure)
+
+    def see_off(self) -> None:
+        """Wait until all processes have ended; after a failure, so long as is granted.
+
+        A worker that connects only now is told why the run is over.
+        """
+        failed = self.host.failure is not None
+        end = time.monotonic() + (self._limits.grace if failed else math.inf)
+        while len(list(self._ended())) < self.host.ranks and time.monotonic() < end:
+            self._serve(SEE_OFF_SECONDS)
 
     def stop(self) -> None:
         """Make `run` return soon; may be called by a signal handler."""

@@ -23,7 +23,7 @@ def open_store(
     """The store that the environment names; without an agent, one of its own.
 
     A worker should call this early: the agent gives up on a rank that does not show
-    up within `limits.silence` seconds.
+    up within `limits.join` seconds.
 
     Raises:
         UsageError: the environment variables contradict each other.

@@ -73,12 +73,19 @@ class Host:
     def receive(self, rank: int, message: Message, now: float) -> Outgoing:
         """Take one message of a worker and return what to send now."""
         if self.failure is not None:
-            return []
+            return self._tell_late(rank, message)
         self._members.heard(rank, now)
         try:
             return self._take(rank, message, now)
         except ParameterServerError as error:
             return self._refuse(str(error))
+
+    def _tell_late(self, rank: int, message: Message) -> Outgoing:
+        """Who joins after the end hears why it is over."""
+        if not isinstance(message, Hello):
+            return []
+        reason = str(self.failure)
+        return [(rank, Refused(reason) if self.refused else Lost(reason))]
 
     def _take(self, rank: int, message: Message, now: float) -> Outgoing:
         match message:

@@ -41,7 +41,8 @@ def launch(
     ):
         crew.start(agent.path, os.environ if environ is None else environ)
         agent.run()
-        crew.finish(limits.grace)
+        agent.see_off()
+        crew.finish()
         return _exit_code(agent, crew)
 
 

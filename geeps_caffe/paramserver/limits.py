@@ -7,6 +7,7 @@ from dataclasses import dataclass
 class Limits:
     """In seconds. A peer is lost when it is silent or stuck for too long."""
 
+    join: float = 300.0  # from the start until a worker connects
     silence: float = 60.0  # without any sign of life from a peer
     stall: float = 3600.0  # all waiting for a peer that lives but does not proceed
     report: float = 10.0  # between two lines in the log about a wait

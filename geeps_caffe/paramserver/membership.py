@@ -76,7 +76,9 @@ class Membership:
         for rank, member in enumerate(self._members):
             if member.left:
                 continue
-            if now - member.heard > self._limits.silence:
+            joined = member.pid is not None
+            allowed = self._limits.silence if joined else self._limits.join
+            if now - member.heard > allowed:
                 return self._lost(rank, "no sign of life", now - member.heard)
             stuck = min(self._since(rank, now), now - member.moved)
             if stuck > self._limits.stall:

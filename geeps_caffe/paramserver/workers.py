@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +40,7 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.finish(0.0)
+        self.finish()
         for log in self._logs:
             log.close()
 
@@ -102,11 +101,8 @@ class Workers:
         if code != 0 and rank not in self._failed:
             self._failed.append(rank)
 
-    def finish(self, seconds: float) -> None:
-        """Wait so long for all to end; then end them, the hard way at last."""
-        end = time.monotonic() + seconds
-        for process in self._processes:
-            _wait(process, max(0.0, end - time.monotonic()))
+    def finish(self) -> None:
+        """End those that still run, the hard way at last."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             self.send_signal(number)
             for process in self._processes:

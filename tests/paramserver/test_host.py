@@ -23,7 +23,7 @@ SCHEME = Propose(write_scheme(Scheme((Table("w", 4),))))
 
 
 def make_host(ranks=2):
-    host = Host(ranks, allocate, 0.0, Limits(silence=60, report=10))
+    host = Host(ranks, allocate, 0.0, Limits(join=60, silence=60, report=10))
     for rank in range(ranks):
         assert host.receive(rank, Hello(PROTOCOL, rank, ranks, 7), 0.0) == []
     return host
@@ -80,6 +80,15 @@ def test_all_hear_of_a_death_once():
     assert host.lost(0, "its connection was closed") == []
     assert host.receive(0, Beat(), 1.0) == []
     assert host.tick(100.0) == []
+
+
+def test_who_joins_after_the_end_hears_why_it_is_over():
+    host = Host(2, allocate, 0.0)
+    host.receive(1, Hello(PROTOCOL, 1, 2, 7), 0.0)
+    host.lost(1, "it was killed")
+    ((rank, lost),) = host.receive(0, Hello(PROTOCOL, 0, 2, 8), 1.0)
+    assert rank == 0
+    assert "lost rank 1" in lost.reason
 
 
 def test_a_worker_may_leave_with_a_goodbye():

@@ -19,7 +19,7 @@ from tests.paramserver import worker
 from tests.paramserver.programs import Program
 
 ROOT = Path(__file__).parents[2]
-LIMITS = Limits(silence=1.0, grace=1.0)
+LIMITS = Limits(silence=30.0, grace=20.0)
 
 
 def run(folder, mode, *arguments, workers=2, limits=LIMITS):
@@ -79,10 +79,10 @@ def test_a_killed_worker_ends_all_with_its_name_and_clock(tmp_path, output):
 
 @pytest.mark.slow
 def test_a_silent_worker_is_given_up(tmp_path, output):
-    limits = Limits(silence=0.6, grace=0.1)
+    limits = Limits(silence=2.0, grace=1.0)
     assert run(tmp_path, "stopped", limits=limits) == EXIT_PEER_LOST
     survivor, _ = output()
-    assert "PeerLost: no sign of life for 1 s from rank 1" in survivor
+    assert "PeerLost: no sign of life for 2 s from rank 1" in survivor
     assert "its last clock was 2" in survivor
 
 

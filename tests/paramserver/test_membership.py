@@ -1,7 +1,7 @@
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.membership import Membership
 
-LIMITS = Limits(silence=60, stall=600, report=10)
+LIMITS = Limits(join=300, silence=60, stall=600, report=10)
 
 
 def members(ranks=3):
@@ -68,9 +68,10 @@ def test_a_long_step_of_all_is_no_fault():
 def test_a_rank_that_never_came_is_named():
     membership = Membership(2, LIMITS, "box", now=0.0)
     membership.joined(0, 100, 1.0)
-    membership.heard(0, 60.0)
-    assert membership.lost(61.0) == (
-        "no sign of life for 61 s from rank 1 (host box), which has not joined"
+    membership.heard(0, 300.0)
+    assert membership.lost(300.0) is None
+    assert membership.lost(301.0) == (
+        "no sign of life for 301 s from rank 1 (host box), which has not joined"
     )
 
 

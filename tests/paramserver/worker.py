@@ -85,7 +85,7 @@ MODES = {
 def main():
     mode, folder, *rest = sys.argv[1:]
     try:
-        MODES[mode](open_client(limits=Limits(silence=1.0)), Path(folder), *rest)
+        MODES[mode](open_client(limits=Limits(silence=2.0)), Path(folder), *rest)
     except GeepsCaffeError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
         sys.exit(error.exit_code)
