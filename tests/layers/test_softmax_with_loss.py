@@ -72,6 +72,14 @@ def test_a_batch_in_which_all_is_ignored_costs_nothing(mode, rng):
     np.testing.assert_array_equal(net.diff["a"], np.zeros((2, 4, 3, 2)))
 
 
+def test_what_is_ignored_may_be_nan():
+    inputs = {"a": [[np.nan, 1.0], [0.0, 0.0]], "b": [255.0, 1.0]}
+    net = run_net(TEXT.format("loss_param { ignore_label: 255 }"), inputs)
+    net.backward()
+    np.testing.assert_allclose(net.data["c"], np.log(2))
+    np.testing.assert_array_equal(net.diff["a"], [[0, 0], [0.5, -0.5]])
+
+
 def test_a_second_top_holds_the_probabilities():
     text = TEXT.format('top: "p" loss_weight: 1 loss_weight: 0')
     _, probabilities = run_layer(text, SCORES, [0.0, 0.0])
