@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geeps_caffe.device.array import Array, Shape, Shapes
+from geeps_caffe.device.array import Array, Shape, Shapes, count
 from geeps_caffe.layers.base import Blob, Blobs, Layer, ParamSpec, Run
 from geeps_caffe.layers.python_blob import UserBlob
 from geeps_caffe.layers.python_class import make_user_layer
@@ -40,18 +40,23 @@ class Python(Layer):
         self.user_bottom = [UserBlob(shape) for shape in bottom]
         self.user_top = [UserBlob() for _ in self.spec.top]
         self.reshaped = False  # its reshape for the next forward has been called
+        self.known: list[Shape] = []  # bottom shapes at the last infer_shapes
+        self.bound: list[Shape] = []  # the largest tops at these
         self._call(self.user.setup, self.user_bottom, self.user_top)
         self.starts = [blob.data.copy() for blob in self.user.blobs]
         # Only layers without learnable blobs can run before the tables are open.
         self.is_source = not bottom and not self.user.blobs  # type: ignore[misc]
 
     def infer_shapes(self, bottom: Shapes) -> Shapes:
-        """What the user's reshape gives the tops."""
-        if not self.reshaped:
+        """What the user's reshape gives the tops, or the most that they have had."""
+        if self.reshaped:
+            return self._top_shapes()
+        if not self.bound or list(bottom) != self.known:
             for blob, shape in zip(self.user_bottom, bottom, strict=True):
                 blob.reshape(*shape)
             self._call(self.user.reshape, self.user_bottom, self.user_top)
-        return self._top_shapes()
+            self.known, self.bound = list(bottom), self._top_shapes()
+        return self.bound
 
     def pending_shapes(self) -> Shapes | None:
         """As a source: the shapes of the next batch."""
@@ -76,6 +81,8 @@ class Python(Layer):
         self._call(self.user.forward, self.user_bottom, self.user_top)
         for user, blob in zip(self.user_top, top, strict=True):
             _deliver(run, user, blob)
+        shapes = zip(self.bound, self._top_shapes(), strict=True)
+        self.bound = [max(pair, key=count) for pair in shapes]
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The user's backward; diffs that it does not write are 0."""

@@ -64,7 +64,10 @@ class Affine(PythonLayer):
 class Positive(PythonLayer):
     """The rows whose first element is positive, repeated as often as it says."""
 
+    reshapes = 0
+
     def reshape(self, bottom, top):
+        self.reshapes += 1
         top[0].reshape(1, *bottom[0].data.shape[1:])
 
     def forward(self, bottom, top):
@@ -136,6 +139,23 @@ def test_tops_take_the_shape_of_the_batch(counts):
     x = np.array([[count, 10.0 * count] for count in counts])
     net = run_net(_text(Positive), {"a": x})
     np.testing.assert_array_equal(net.data["b"], np.repeat(x, counts, axis=0))
+
+
+def test_reshape_is_called_once_before_each_forward():
+    net = run_net(_text(Positive), {"a": [[3.0], [1.0]]})
+    user = net.layers[-1].user
+    before = user.reshapes
+    net.forward(a=[[1.0], [0.0]])
+    assert user.reshapes == before + 1
+
+
+def test_the_bound_is_the_most_that_a_top_has_had():
+    net = run_net(_text(Positive), {"a": [[3.0], [1.0]]})
+    net.forward(a=[[1.0], [0.0]])
+    layer = net.layers[-1]
+    assert net.data["b"].shape == (1, 1)
+    assert layer.infer_shapes([(2, 1)]) == [(4, 1)]
+    assert layer.infer_shapes([(5, 2)]) == [(1, 2)]
 
 
 def test_a_layer_without_bottoms_is_a_source():
