@@ -10,7 +10,7 @@ from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.device.philox import Stream
 from geeps_caffe.engines.engine import Call, Engine, plain_layout
 from geeps_caffe.execution.layer_code import CodeBinder
-from geeps_caffe.execution.memory import ParamMemory, PlanMemory
+from geeps_caffe.execution.memory import ParamMemory, PlanMemory, TurnArena
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import first_elements
 from geeps_caffe.schedule.instructions import (
@@ -47,11 +47,12 @@ class Executor:
         params: ParamMemory,
         tables: Tables | None = None,
         *,
+        turns: TurnArena | None = None,
         seed: int = 1,
         poison: bool = False,
     ) -> None:
         self.graph, self.plan, self.engine = graph, plan, engine
-        self.memory = PlanMemory(plan, params)
+        self.memory = PlanMemory(plan, params, turns)
         self.streams = {n.index: _stream(seed, n.name) for n in graph.nodes}
         self._tables = tables
         self._poison = poison

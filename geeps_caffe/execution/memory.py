@@ -38,13 +38,33 @@ class ParamMemory:
         return other
 
 
+class TurnArena:
+    """One block in which all nets of a job lie in turn, so that a budget holds.
+
+    A plan whose values must outlive another net's run (inputs that a program has
+    written) can't take turns and gets memory of its own.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self._block = allocate(nbytes)
+
+    def lend(self, plan: Plan) -> Array:
+        """The memory for a plan's arena."""
+        lasting = any(name in plan.final for name in plan.program.persistent)
+        if lasting or plan.arena_bytes > self._block.size:
+            return allocate(plan.arena_bytes)
+        return self._block[: plan.arena_bytes]
+
+
 class PlanMemory:
     """The arenas of one plan, and views of arrays in them."""
 
-    def __init__(self, plan: Plan, params: ParamMemory) -> None:
+    def __init__(
+        self, plan: Plan, params: ParamMemory, turns: TurnArena | None = None
+    ) -> None:
         self.plan = plan
         self.params = params
-        self.arena = allocate(plan.arena_bytes)
+        self.arena = turns.lend(plan) if turns else allocate(plan.arena_bytes)
         self.host = allocate(plan.host_bytes)
         self._sizes = plan.program.storage_bytes()
 

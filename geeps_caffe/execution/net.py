@@ -8,7 +8,7 @@ import numpy as np
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.engines.engine import Engine, Layout
 from geeps_caffe.execution.executor import Executor
-from geeps_caffe.execution.memory import ParamMemory
+from geeps_caffe.execution.memory import ParamMemory, TurnArena
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
 from geeps_caffe.graph.graph import Graph, Node
@@ -26,6 +26,7 @@ class Limits:
     budget: int | None = None  # bytes of the arena
     share: bool | None = None  # one place for several arrays, by lifetime
     poison: bool = False  # overwrite what was swapped out
+    turns: TurnArena | None = None  # shared by the nets of a job under a budget
 
 
 @dataclass
@@ -78,6 +79,7 @@ class PlannedNet:
                 self.engine,
                 self.params,
                 self.tables,
+                turns=self.limits.turns,
                 seed=self.seed,
                 poison=self.limits.poison,
             )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from geeps_caffe.device.array import ALIGNMENT, Array, aligned
+from geeps_caffe.device.array import Array, aligned
 from geeps_caffe.engines.engine import Call
 from geeps_caffe.execution.memory import ParamMemory
 from geeps_caffe.graph.graph import Graph
@@ -42,6 +42,7 @@ class ParamTables:
         self.keys: dict[str, list[str]] = {}  # table -> keys
         self.offsets: dict[str, int] = {}  # key -> first element in its table
         self.sizes: dict[str, int] = {}  # key -> elements, padding included
+        self.totals: dict[str, int] = {}  # table -> elements
         self._program, self._graph = program, graph
         self._handles: list[list[int | None]] = []  # by body, then by ordinal
         self.body = 0
@@ -67,7 +68,7 @@ class ParamTables:
             segments.append(Segment(key, end, size, param.lr_mult, param.decay_mult))
             layouts.append(f"{key} {param.shape} {array.layout.name}")
             end += aligned(size * dtype.itemsize) // dtype.itemsize
-        assert ALIGNMENT % dtype.itemsize == 0
+        self.totals[name] = end
         return ServerTable(
             name, end, str(dtype), tuple(segments), layout="; ".join(layouts)
         )

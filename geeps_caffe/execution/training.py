@@ -10,6 +10,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.history import History
+from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
 from geeps_caffe.execution.reports import Clipped
@@ -19,6 +20,7 @@ from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
@@ -36,6 +38,7 @@ class Training:
         self.client = client or Client(LocalStore())
         self.rule = find_rule(solver.type)
         self.bodies = solver.iter_size
+        self.limits = limits_of(settings)
         stages = NetState("TRAIN", settings.level, settings.stages)
         self.named_tests = test_nets(solver, path)
         self.net = self._training_net(training_net(solver, path, stages))
@@ -64,7 +67,7 @@ class Training:
             self.engine,
             options,
             table_of=assign_tables(graph),
-            limits=Limits(settings.memory, settings.share, settings.poison),
+            limits=self.limits,
             seed=self.seed,
         )
 
@@ -88,7 +91,7 @@ class Training:
                 for mine, theirs in names.items()
                 if theirs in self.net.layouts
             },
-            limits=Limits(self.settings.memory, self.settings.share),
+            limits=self.limits,
             seed=self.seed,
         )
 
@@ -118,12 +121,9 @@ class Training:
         With one worker, or one host at slack 0, they lie in the tables already.
         """
         if self.settings.ranks > 1:
-            for table in self.tables.keys:
-                self.client.assign(table, self._as_written(table))
+            for table, size in self.tables.totals.items():
+                self.client.assign(table, np.array(self.client.memory(table)[:size]))
             self.client.barrier()
-
-    def _as_written(self, table: str) -> Array:
-        return np.array(self.client.memory(table))
 
     # -- run -------------------------------------------------------------------
 
@@ -184,11 +184,11 @@ class Training:
         """The update rule's history blobs."""
         return History(self.net, self.tables, self.client, len(self.rule.slots))
 
-    def _sources(self) -> dict[str, Any]:
+    def _sources(self) -> dict[str, SourceLayer]:
         return {
             node.name: node.layer
             for node in self.net.graph.nodes
-            if node.layer.is_source and hasattr(node.layer, "position")
+            if isinstance(node.layer, SourceLayer)
         }
 
     def has_position(self) -> bool:
@@ -210,6 +210,12 @@ class Training:
         self.net.close()
         if self.tables.keys:
             self.client.shutdown()
+
+
+def limits_of(settings: RunSettings) -> Limits:
+    """The memory that the nets of a run may use; under a budget they take turns."""
+    turns = TurnArena(settings.memory) if settings.memory else None
+    return Limits(settings.memory, settings.share, settings.poison, turns)
 
 
 def run_seed(solver: Any, settings: RunSettings) -> int:
