@@ -85,7 +85,7 @@ class Blob:
 
 def first_elements(block: Array, shape: Shape) -> Array:
     """A view of the first elements of a block in a smaller shape."""
-    if block.ndim and not any(block.strides):  # a stand-in for data that may not be read
+    if block.ndim and not any(block.strides):  # a stand-in, not to be read
         return np.broadcast_to(block.dtype.type("nan"), shape)
     return block.reshape(-1)[: count(shape)].reshape(shape)
 
