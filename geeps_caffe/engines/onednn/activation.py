@@ -5,8 +5,8 @@ Backward reads the top alone, so that a layer may run in place.
 
 from geeps_caffe.device.array import count
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import View, is_plain, view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe
 from geeps_caffe.engines.operations import Activation

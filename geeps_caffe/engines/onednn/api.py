@@ -6,153 +6,38 @@
     call = api.bind(conv, {Arg.SRC: api.memory(conv.md(Query.SRC), array), ...})
     call()
 
-oneDNN keeps raw pointers: whatever a handle points to is referenced by its owner here.
 Streams of the runtimes that we accept run a primitive before `execute` returns.
 """
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.engines.engine import Call
 from geeps_caffe.engines.onednn.constants import (
     ANY,
-    BLOCKED,
     CPU,
     FLOAT32,
     IN_ORDER,
     MAX_NDIMS,
     USER_SCRATCHPAD,
     Arg,
-    MdQuery,
-    Query,
     Status,
 )
-from geeps_caffe.engines.onednn.library import OneDnnError
-
-_Dims: TypeAlias = ctypes.Array[ctypes.c_int64]
-_INT64 = ctypes.c_int64
-
-
-def _dims(values: Sequence[int]) -> _Dims:
-    return (_INT64 * MAX_NDIMS)(*values)
+from geeps_caffe.engines.onednn.descriptors import (
+    Handle,
+    Md,
+    PrimitiveDesc,
+    arguments,
+    check,
+    dims_array,
+)
 
 
 class _ExecArg(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
-
-
-class Handle:
-    """An object of oneDNN's and what must live as long as it."""
-
-    def __init__(
-        self,
-        pointer: ctypes.c_void_p,
-        destroy: Callable[[ctypes.c_void_p], object] | None,
-        *keep: object,
-    ) -> None:
-        self.pointer = pointer
-        self._destroy = destroy
-        self._keep = keep
-
-    def __del__(self) -> None:
-        if self._destroy is not None:
-            self._destroy(self.pointer)
-
-
-class Md(Handle):
-    """A memory descriptor: extents, and how the elements lie. float32 only."""
-
-    api: "Api"
-
-    def _ask(self, what: MdQuery, kind: Any) -> Any:
-        result = kind()
-        query = self.api.library.dnnl_memory_desc_query
-        _check(query(self.pointer, what, ctypes.byref(result)), "memory_desc_query")
-        return result
-
-    def _vector(self, what: MdQuery, length: int) -> Shape:
-        pointer = self._ask(what, ctypes.POINTER(_INT64))
-        return tuple(pointer[:length])
-
-    @cached_property
-    def ndim(self) -> int:
-        """The number of axes; 0 where a primitive does not use the argument."""
-        return int(self._ask(MdQuery.NDIMS, ctypes.c_int).value)
-
-    @cached_property
-    def dims(self) -> Shape:
-        """Logical extents."""
-        return self._vector(MdQuery.DIMS, self.ndim)
-
-    @cached_property
-    def padded_dims(self) -> Shape:
-        """Extents rounded up to whole blocks; what is added stays zero."""
-        return self._vector(MdQuery.PADDED_DIMS, self.ndim)
-
-    @cached_property
-    def strides(self) -> Shape:
-        """Elements from one outer block to the next, by axis."""
-        return self._vector(MdQuery.STRIDES, self.ndim)
-
-    @cached_property
-    def blocks(self) -> tuple[tuple[int, int], ...]:
-        """Inner blocks as (axis, extent), from the outermost to the innermost."""
-        n = int(self._ask(MdQuery.INNER_COUNT, ctypes.c_int).value)
-        axes = self._vector(MdQuery.INNER_AXES, n)
-        return tuple(zip(axes, self._vector(MdQuery.INNER_BLOCKS, n), strict=True))
-
-    @cached_property
-    def blocked(self) -> bool:
-        """Whether strides and blocks say all (not so for Winograd's weights)."""
-        return bool(self._ask(MdQuery.FORMAT_KIND, ctypes.c_int).value == BLOCKED)
-
-    @cached_property
-    def nbytes(self) -> int:
-        """Bytes, padding included."""
-        return int(self.api.library.dnnl_memory_desc_get_size(self.pointer))
-
-    def same(self, other: "Md") -> bool:
-        """Whether both describe the same elements at the same addresses."""
-        equal = self.api.library.dnnl_memory_desc_equal
-        return bool(equal(self.pointer, other.pointer))
-
-
-class PrimitiveDesc(Handle):
-    """A primitive that exists for given shapes, before it is compiled."""
-
-    api: "Api"
-
-    def md(self, what: Query) -> Md:
-        """The descriptor of one of its arguments."""
-        ask = self.api.library.dnnl_primitive_desc_query_md
-        md = Md(ctypes.c_void_p(ask(self.pointer, what, 0)), None, self)
-        md.api = self.api
-        return md
-
-    @cached_property
-    def implementation(self) -> str:
-        """oneDNN's name for it, such as `jit:avx512_core` or `ref:any`."""
-        result = ctypes.c_char_p()
-        query = self.api.library.dnnl_primitive_desc_query
-        _check(
-            query(self.pointer, Query.IMPLEMENTATION, 0, ctypes.byref(result)),
-            "primitive_desc_query",
-        )
-        return (result.value or b"").decode()
-
-    @property
-    def slow(self) -> bool:
-        """Whether this is oneDNN's own plain definition, not tuned code."""
-        return self.implementation.startswith("ref")
-
-    @cached_property
-    def scratch(self) -> int:
-        """Bytes that it needs while it runs."""
-        md = self.md(Query.SCRATCHPAD)
-        return md.nbytes if md.ndim else 0
 
 
 class Api:
@@ -165,7 +50,7 @@ class Api:
         self._stream = self._make("stream", self._engine, IN_ORDER)
         self._attributes = self._make("primitive_attr")
         set_mode = library.dnnl_primitive_attr_set_scratchpad_mode
-        _check(set_mode(self._attributes.pointer, USER_SCRATCHPAD), "scratchpad_mode")
+        check(set_mode(self._attributes.pointer, USER_SCRATCHPAD), "scratchpad_mode")
 
     # -- memory descriptors ----------------------------------------------------
 
@@ -198,18 +83,20 @@ class Api:
         """The part of `md` that starts at `offsets`; None where blocks are cut."""
         pointer = ctypes.c_void_p()
         create = self.library.dnnl_memory_desc_create_submemory
-        status = create(ctypes.byref(pointer), md.pointer, _dims(dims), _dims(offsets))
+        status = create(
+            ctypes.byref(pointer), md.pointer, dims_array(dims), dims_array(offsets)
+        )
         return None if self._absent(status, "submemory") else self._own_md(pointer)
 
     def _md(self, function: str, *values: Any) -> Md:
         pointer = ctypes.c_void_p()
         create = getattr(self.library, f"dnnl_memory_desc_{function}")
-        _check(create(ctypes.byref(pointer), *_arguments(values)), function)
+        check(create(ctypes.byref(pointer), *arguments(values)), function)
         return self._own_md(pointer)
 
     def _own_md(self, pointer: ctypes.c_void_p) -> Md:
         md = Md(pointer, self.library.dnnl_memory_desc_destroy)
-        md.api = self
+        md.library = self.library
         return md
 
     # -- primitives ------------------------------------------------------------
@@ -226,12 +113,12 @@ class Api:
         engine = () if kind == "reorder" else (self._engine,)
         pointer = ctypes.c_void_p()
         create = getattr(self.library, f"dnnl_{kind}_primitive_desc_create")
-        arguments = _arguments((*engine, *values, *hints, self._attributes))
-        if self._absent(create(ctypes.byref(pointer), *arguments), kind):
+        passed = arguments((*engine, *values, *hints, self._attributes))
+        if self._absent(create(ctypes.byref(pointer), *passed), kind):
             return None
         destroy = self.library.dnnl_primitive_desc_destroy
         desc = PrimitiveDesc(pointer, destroy, values, hint)
-        desc.api = self
+        desc.library = self.library
         return desc
 
     def reorder(self, source: Md, target: Md) -> PrimitiveDesc | None:
@@ -251,13 +138,13 @@ class Api:
         """The call that executes a primitive on its arguments."""
         primitive = self._make("primitive", desc)
         pairs = [_ExecArg(arg, m.pointer) for arg, m in memories.items()]
-        arguments = (_ExecArg * len(pairs))(*pairs)
+        row = (_ExecArg * len(pairs))(*pairs)
         run = _Execute(
             self.library.dnnl_primitive_execute,
             primitive.pointer,
             self._stream.pointer,
             len(pairs),
-            arguments,
+            row,
         )
         run.keep = (primitive, dict(memories), self)
         return run
@@ -265,13 +152,13 @@ class Api:
     def _make(self, kind: str, *values: Any) -> Handle:
         pointer = ctypes.c_void_p()
         create = getattr(self.library, f"dnnl_{kind}_create")
-        _check(create(ctypes.byref(pointer), *_arguments(values)), f"{kind}_create")
+        check(create(ctypes.byref(pointer), *arguments(values)), f"{kind}_create")
         return Handle(pointer, getattr(self.library, f"dnnl_{kind}_destroy"), values)
 
     def _absent(self, status: int, what: str) -> bool:
         if status == Status.UNIMPLEMENTED:
             return True
-        _check(status, what)
+        check(status, what)
         return False
 
 
@@ -281,40 +168,9 @@ class _Execute(partial[None]):
     keep: object = None
 
 
-def _arguments(values: Sequence[Any]) -> list[Any]:
-    return [_argument(value) for value in values]
-
-
-def _argument(value: Any) -> Any:
-    """`value` as ctypes passes it: handles by pointer, tuples as dims."""
-    if isinstance(value, Handle):
-        return value.pointer
-    if isinstance(value, tuple):
-        return _dims(value)
-    if isinstance(value, list):
-        return _array(value)
-    if isinstance(value, float):
-        return ctypes.c_float(value)
-    if isinstance(value, int):
-        return ctypes.c_int(value)
-    return value
-
-
-def _array(values: list[Any]) -> Any:
-    if isinstance(values[0], Handle):
-        return (ctypes.c_void_p * len(values))(*(v.pointer.value for v in values))
-    return (ctypes.c_float * len(values))(*values)
-
-
-def _check(status: int, what: str) -> None:
-    if status != Status.SUCCESS:
-        name = Status(status).name if status in set(Status) else str(status)
-        raise OneDnnError(f"oneDNN refused {what}: {name.lower().replace('_', ' ')}")
-
-
 def _check_execute(status: int) -> None:
     if status:
-        _check(status, "to execute a primitive")
+        check(status, "to execute a primitive")
 
 
 def _declare(library: ctypes.CDLL) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from geeps_caffe.device.array import Array, allocate, count
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.constants import Arg, Normalization, Prop
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import view
 from geeps_caffe.engines.onednn.recipe import HostFunction, Kit, Recipe, Uses
 from geeps_caffe.engines.operations import BatchNorm

@@ -2,8 +2,8 @@
 
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Layout, Request, plain_layout
-from geeps_caffe.engines.onednn.api import Md
 from geeps_caffe.engines.onednn.constants import MULTIPLE_SRC, Arg
+from geeps_caffe.engines.onednn.descriptors import Md
 from geeps_caffe.engines.onednn.layouts import view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
 from geeps_caffe.engines.onednn.sum import most_common

@@ -31,6 +31,7 @@ class Runtime(IntFlag):
 CPU = 1  # engine kind
 IN_ORDER = 1  # stream flag
 MAX_NDIMS = 12
+MAX_SPATIAL = 3  # axes of an image
 BLOCKED = 2  # format kind: strides and inner blocks say it all
 ANY = 1  # format tag: the primitive chooses
 FLOAT32 = 3  # data type

@@ -1,14 +1,13 @@
 """Convolution, forward and backward."""
 
-from geeps_caffe.device.array import Shape, count
+from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.constants import Algorithm
-from geeps_caffe.engines.onednn.layouts import View, view
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.constants import MAX_SPATIAL, Algorithm
+from geeps_caffe.engines.onednn.layouts import View, images, view
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.onednn.weighted import Weighted, backward, forward
 from geeps_caffe.engines.operations import Convolution, Deconvolution, Window
 
-MAX_SPATIAL = 3
 _FEW_CHANNELS = 4  # their gradient in blocks of 16 channels is mostly padding
 
 
@@ -33,19 +32,6 @@ def make_convolution(kit: Kit, request: Request) -> Recipe | None:
         plain_bottom_diff=channels < _FEW_CHANNELS,
     )
     return (forward if request.direction == "forward" else backward)(kit, request, what)
-
-
-def port_shapes(request: Request) -> tuple[Shape, Shape]:
-    """The shapes of bottom and top, whichever of data and diffs is there."""
-    shapes = request.shapes
-    bottom = shapes.get("bottom0") or shapes["bottom0.diff"]
-    return bottom, shapes.get("top0") or shapes["top0.diff"]
-
-
-def images(shape: Shape, axes: int) -> View:
-    """The array as (N, C, spatial axes ...): all before the channels are one axis."""
-    inner = shape[len(shape) - axes - 1 :]
-    return View(shape, (count(shape) // count(inner), *inner))
 
 
 def geometry(operation: Convolution | Deconvolution) -> tuple[Window, ...]:

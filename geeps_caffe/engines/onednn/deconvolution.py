@@ -1,16 +1,10 @@
 """Deconvolution, forward and backward."""
 
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.constants import Algorithm
-from geeps_caffe.engines.onednn.convolution import (
-    MAX_SPATIAL,
-    geometry,
-    grouped,
-    images,
-    port_shapes,
-)
-from geeps_caffe.engines.onednn.layouts import View, view
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.constants import MAX_SPATIAL, Algorithm
+from geeps_caffe.engines.onednn.convolution import geometry, grouped
+from geeps_caffe.engines.onednn.layouts import View, images, view
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.onednn.weighted import Weighted, backward, forward
 from geeps_caffe.engines.operations import Deconvolution
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
 from geeps_caffe.engines.engine import Call, Description, Layout, Request
 from geeps_caffe.engines.onednn import OPERATIONS
-from geeps_caffe.engines.onednn.api import Api, Handle, Md
+from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg, Query
+from geeps_caffe.engines.onednn.descriptors import Handle, Md
 from geeps_caffe.engines.onednn.layouts import Layouts
 from geeps_caffe.engines.onednn.library import (
     OneDnnError,

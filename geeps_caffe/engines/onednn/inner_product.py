@@ -7,9 +7,8 @@ ten times slower in one of the three passes, whatever the weights' order.)
 
 from geeps_caffe.device.array import Shape, count
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.convolution import port_shapes
 from geeps_caffe.engines.onednn.layouts import View, view
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.onednn.weighted import Weighted, backward, forward
 from geeps_caffe.engines.operations import InnerProduct
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
-from geeps_caffe.device.array import Shape
+from geeps_caffe.device.array import Shape, count
 from geeps_caffe.engines.engine import Layout
-from geeps_caffe.engines.onednn.api import Api, Md
+from geeps_caffe.engines.onednn.api import Api
+from geeps_caffe.engines.onednn.descriptors import Md
 from geeps_caffe.engines.onednn.library import OneDnnError
 
 
@@ -48,6 +49,12 @@ class View:
 def view(shape: Shape) -> View:
     """The array as it is."""
     return View(shape, shape)
+
+
+def images(shape: Shape, axes: int) -> View:
+    """The array as (N, C, spatial axes ...): all before the channels are one axis."""
+    inner = shape[len(shape) - axes - 1 :]
+    return View(shape, (count(shape) // count(inner), *inner))
 
 
 class Layouts:

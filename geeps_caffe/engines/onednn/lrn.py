@@ -10,12 +10,11 @@ from ctypes import c_int64
 
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Layout, Request
-from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop, Query
-from geeps_caffe.engines.onednn.convolution import port_shapes
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import view
 from geeps_caffe.engines.onednn.lrn_parts import make_lrn_of_parts
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses, port_shapes
 from geeps_caffe.engines.operations import LRN
 
 _BLOCKED = ("aBcd16b", "aBcd8b")

@@ -13,7 +13,6 @@ from typing import Any
 
 from geeps_caffe.device.array import count
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.api import Md
 from geeps_caffe.engines.onednn.constants import (
     MULTIPLE_SRC,
     SECOND_SRC,
@@ -21,9 +20,9 @@ from geeps_caffe.engines.onednn.constants import (
     Arg,
     Prop,
 )
-from geeps_caffe.engines.onednn.convolution import port_shapes
+from geeps_caffe.engines.onednn.descriptors import Md
 from geeps_caffe.engines.onednn.layouts import View
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.operations import LRN
 
 

@@ -9,21 +9,17 @@ from dataclasses import dataclass
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.constants import (
+    MAX_SPATIAL,
     SECOND_SRC,
     Algorithm,
     Arg,
     Prop,
     Query,
 )
-from geeps_caffe.engines.onednn.convolution import (
-    MAX_SPATIAL,
-    images,
-    port_shapes,
-)
-from geeps_caffe.engines.onednn.layouts import View
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
+from geeps_caffe.engines.onednn.layouts import View, images
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses, port_shapes
 from geeps_caffe.engines.operations import AveragePooling, MaxPooling, Window
 
 

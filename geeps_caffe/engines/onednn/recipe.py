@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from geeps_caffe.device.array import Array, Shape, aligned
 from geeps_caffe.engines.engine import Layout, Request, SavedArray
-from geeps_caffe.engines.onednn.api import Api, Md, PrimitiveDesc
+from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import Layouts, View, view
 
 Uses: TypeAlias = dict[Arg | int, tuple[str, Md]]  # buffer and how it is seen
@@ -120,3 +121,10 @@ class Recipe:
 
 
 Maker: TypeAlias = Callable[[Kit, Request], Recipe | None]
+
+
+def port_shapes(request: Request) -> tuple[Shape, Shape]:
+    """The shapes of bottom and top, whichever of data and diffs is there."""
+    shapes = request.shapes
+    bottom = shapes.get("bottom0") or shapes["bottom0.diff"]
+    return bottom, shapes.get("top0") or shapes["top0.diff"]

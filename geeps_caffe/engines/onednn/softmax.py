@@ -3,9 +3,8 @@
 from geeps_caffe.device.array import count
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop
-from geeps_caffe.engines.onednn.convolution import port_shapes
 from geeps_caffe.engines.onednn.layouts import View
-from geeps_caffe.engines.onednn.recipe import Kit, Recipe
+from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.operations import Softmax
 
 

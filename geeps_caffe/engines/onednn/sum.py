@@ -1,13 +1,13 @@
 """Weighted sums of arrays of one shape."""
 
 from geeps_caffe.engines.engine import Layout, Request
-from geeps_caffe.engines.onednn.api import Md
 from geeps_caffe.engines.onednn.constants import (
     MULTIPLE_SRC,
     Algorithm,
     Arg,
     Prop,
 )
+from geeps_caffe.engines.onednn.descriptors import Md
 from geeps_caffe.engines.onednn.layouts import view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
 from geeps_caffe.engines.operations import Sum

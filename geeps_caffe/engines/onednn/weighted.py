@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from geeps_caffe.engines.engine import Request, plain_layout
-from geeps_caffe.engines.onednn.api import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop, Query
+from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import View
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
 
