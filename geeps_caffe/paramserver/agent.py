@@ -17,11 +17,12 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.limits import Limits
-from geeps_caffe.paramserver.messages import Granted, Hello, Message, Outgoing
+from geeps_caffe.paramserver.messages import Hello, Message, Outgoing
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
 SEE_OFF_SECONDS = 0.05  # between two looks at processes that are about to end
+WORK_SECONDS = 0.0003  # between two looks at the sockets, if tables are small
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
 
 
@@ -66,13 +67,14 @@ class Agent:
         interval = min(self._limits.beat, self._limits.report, WATCH_SECONDS) / 2
         due = time.monotonic() + interval
         while not self.host.over and not self._stopping:
+            self._flush()
             wait = 0.0 if self.host.busy else max(0.0, due - time.monotonic())
             self._serve(wait)
-            if self.host.busy:
-                self._send(self.host.work())
+            self._work()
             if time.monotonic() >= due:
                 self._look()
                 due = time.monotonic() + interval
+        self._flush()
         if self.host.failure is not None:
             _LOG.error("%s", self.host.failure)
 
@@ -85,6 +87,7 @@ class Agent:
         end = time.monotonic() + (self._limits.grace if failed else math.inf)
         while len(list(self._ended())) < self.host.ranks and time.monotonic() < end:
             self._serve(SEE_OFF_SECONDS)
+            self._flush()
 
     def stop(self) -> None:
         """Make `run` return soon; may be called by a signal handler."""
@@ -99,6 +102,14 @@ class Agent:
         self._selector.close()
         if self._block is not None:
             os.close(self._block)
+
+    def _work(self) -> None:
+        """Some of what is due: small tables together, so that one message wakes all."""
+        end = time.monotonic() + WORK_SECONDS
+        while self.host.busy:
+            self._send(self.host.work())
+            if time.monotonic() >= end:
+                return
 
     def _look(self) -> None:
         """At the time, and at processes that ended without ever connecting."""
@@ -163,17 +174,22 @@ class Agent:
             self._send(self.host.lost(rank, reason or self._explain(rank)))
 
     def _send(self, out: Outgoing) -> None:
+        """Leave messages with the peers until `_flush`; what goes with memory goes."""
         for rank, message in out:
             peer = self._peers.get(rank)
             if peer is not None:
-                peer.send(
-                    message, self._block if isinstance(message, Granted) else None
-                )
-                if peer.backlog:
-                    self._watch_backlog(peer)
+                peer.send(message, self._block)
+
+    def _flush(self) -> None:
+        for peer in self._peers.values():
+            if not peer.backlog:
+                continue
+            left = peer.flush()
+            if left or peer.watched:
+                self._watch_backlog(peer)
 
     def _watch_backlog(self, peer: Peer) -> None:
-        events = selectors.EVENT_READ
-        if peer.backlog:
-            events |= selectors.EVENT_WRITE
-        self._selector.modify(peer.socket, events, peer)
+        """Ask to be told when a worker that is slow to read has done so."""
+        peer.watched = peer.backlog
+        writing = selectors.EVENT_WRITE if peer.backlog else 0
+        self._selector.modify(peer.socket, selectors.EVENT_READ | writing, peer)

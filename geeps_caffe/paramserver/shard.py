@@ -31,7 +31,7 @@ from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.table import row_blocks
-from geeps_caffe.solvers import Clipping, normalization
+from geeps_caffe.solvers import Clipping, Hyper, normalization
 
 
 @dataclass
@@ -72,6 +72,7 @@ class Shard:
         self._scheme = scheme
         self._memory = memory
         self._workers = memory.workers
+        self._hyper = scheme.hyper  # of the last update
         nobody = [-1] * self._workers
         self._tables = [_Table(nobody.copy(), nobody.copy()) for _ in scheme.tables]
         self._appliers = [
@@ -232,9 +233,14 @@ class Shard:
     def _apply(
         self, job: _Job, updates: Sequence[Array], reduction: Reduction, push: Push
     ) -> None:
-        hyper = replace(self._scheme.hyper, rate=push.rate, iteration=push.iteration)
+        hyper = self._hyper_of(push)
         scale = normalization(hyper, job.clipping)
         self._appliers[job.table].apply(updates, reduction, hyper, scale)
+
+    def _hyper_of(self, push: Push) -> Hyper:
+        if (self._hyper.rate, self._hyper.iteration) != (push.rate, push.iteration):
+            self._hyper = replace(self._hyper, rate=push.rate, iteration=push.iteration)
+        return self._hyper
 
     def _work_alone(self, job: _Job) -> Outgoing:
         """One worker's update of a table without bound, as one part of the mean."""

@@ -5,7 +5,7 @@ fixed fields as a struct, a text as UTF-8, or pairs and lists with their lengths
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from struct import Struct, error, pack, unpack_from
 from typing import Any
 
@@ -27,7 +27,7 @@ def _fixed(kind: type[Any], layout: str) -> _Code:
     struct = Struct("<" + layout)
     return _Code(
         kind,
-        lambda message: struct.pack(*astuple(message)),
+        lambda message: struct.pack(*vars(message).values()),
         lambda data: kind(*struct.unpack(data)),
     )
 
@@ -35,7 +35,7 @@ def _fixed(kind: type[Any], layout: str) -> _Code:
 def _text(kind: type[Any]) -> _Code:
     return _Code(
         kind,
-        lambda message: astuple(message)[0].encode(),
+        lambda message: next(iter(vars(message).values())).encode(),
         lambda data: kind(data.decode()),
     )
 

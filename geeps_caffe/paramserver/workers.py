@@ -47,7 +47,7 @@ class Workers:
     def start(self, agent: Path, environ: Mapping[str, str]) -> None:
         """Start all ranks, each in its own session, so that a signal comes once."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        cores = str(max(1, len(os.sched_getaffinity(0)) // self._count))
+        cores = str(max(1, _cores() // self._count))
         shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
         for rank in range(self._count):
             own = {RANK: str(rank), RANKS: str(self._count), AGENT: str(agent)}
@@ -123,6 +123,12 @@ class Workers:
         lines = self.log_path(rank).read_text(errors="replace").splitlines()
         for line in lines[-TAIL_LINES:]:
             _LOG.error("rank %d: %s", rank, line)
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system tells."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

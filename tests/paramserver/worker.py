@@ -85,7 +85,8 @@ MODES = {
 def main():
     mode, folder, *rest = sys.argv[1:]
     try:
-        MODES[mode](open_client(limits=Limits(silence=2.0)), Path(folder), *rest)
+        limits = Limits(silence=2.0 if mode == "stopped" else 60.0)
+        MODES[mode](open_client(limits=limits), Path(folder), *rest)
     except GeepsCaffeError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
         sys.exit(error.exit_code)

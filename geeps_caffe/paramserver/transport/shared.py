@@ -28,14 +28,32 @@ _GONE = "the host agent is gone (its connection was closed)"
 
 
 def make_block(nbytes: int) -> int:
-    """A file descriptor of `nbytes` zeroed bytes of memory without a name."""
+    """A file descriptor of `nbytes` zeroed bytes of memory without a name.
+
+    Raises:
+        ParameterServerError: there is not so much memory.
+    """
     if sys.platform == "linux":
         descriptor = os.memfd_create("geeps-caffe", os.MFD_CLOEXEC)
     else:
         descriptor, path = tempfile.mkstemp(prefix="geeps-caffe-")
         os.unlink(path)
-    os.ftruncate(descriptor, nbytes)
+    try:
+        _reserve(descriptor, nbytes)
+    except OSError as error:
+        os.close(descriptor)
+        raise ParameterServerError(
+            f"the tables need {nbytes} bytes of memory: {error.strerror}"
+        ) from error
     return descriptor
+
+
+def _reserve(descriptor: int, nbytes: int) -> None:
+    """Take the memory now, where that can be done: later a lack of it would kill."""
+    if sys.platform == "linux":
+        os.posix_fallocate(descriptor, 0, nbytes)
+    else:
+        os.ftruncate(descriptor, nbytes)
 
 
 def map_block(descriptor: int, nbytes: int) -> Array:
@@ -109,6 +127,7 @@ class Peer:
         connection.setblocking(False)
         self.socket = connection
         self.rank: int | None = None  # until it says hello
+        self.watched = False  # whether someone waits to be told that it can be written
         self._frames = FrameReader()
         self._unsent = bytearray()
 
@@ -118,17 +137,19 @@ class Peer:
         return bool(self._unsent)
 
     def send(self, message: Message, block: int | None) -> None:
-        """Send, or keep for `flush`; with Granted goes the block's descriptor."""
+        """Keep for `flush`; Granted goes at once, with the block's descriptor."""
         if isinstance(message, Granted) and block is not None:
             self.flush()
             with contextlib.suppress(OSError):
                 socket.send_fds(self.socket, [write_frame(message)], [block])
             return
         self._unsent += write_frame(message)
-        self.flush()
 
-    def flush(self) -> None:
-        """Send what the socket takes now; a dead worker is noticed on reading."""
+    def flush(self) -> bool:
+        """Send what the socket takes now; returns whether something is left.
+
+        A dead worker is noticed on reading.
+        """
         try:
             while self._unsent:
                 del self._unsent[: self.socket.send(self._unsent)]
@@ -136,6 +157,7 @@ class Peer:
             pass
         except OSError:
             self._unsent.clear()
+        return self.backlog
 
     def receive(self) -> list[Message] | None:
         """The messages that have come; None when the worker's end is closed."""
