@@ -1,0 +1,136 @@
+"""A solver's run in this process: its trainer, its log, its signals."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from geeps_caffe.commands.caffe_flags import run_settings
+from geeps_caffe.commands.gpus import choose_device
+from geeps_caffe.commands.planning import with_budget
+from geeps_caffe.commands.progress import Progress
+from geeps_caffe.commands.session import Session
+from geeps_caffe.commands.signals import Requests, listen
+from geeps_caffe.commands.solver_lines import scaffolding_lines
+from geeps_caffe.config.flags import CommandLine
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.units import show_bytes
+from geeps_caffe.errors import EXIT_INTERRUPTED
+from geeps_caffe.execution.reports import Report
+from geeps_caffe.execution.trainer import Trainer
+from geeps_caffe.glog import note
+from geeps_caffe.log_lines import lines_of, solver_lines
+from geeps_caffe.paramserver import Client, open_client
+from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS
+from prototxt import Document
+
+_GPU = 1  # SolverMode in caffe.proto
+
+
+def run_solver(
+    session: Session,
+    line: CommandLine,
+    document: Document,
+    watch: Callable[[Report], None] = lambda report: None,
+) -> int:
+    """Train; `watch` sees every report of the trainer. Returns the exit code."""
+    effects = line.text("sigint_effect"), line.text("sighup_effect")
+    with listen(*effects) as requests:
+        return _Run(session, line, document, requests, watch).train()
+
+
+@dataclass(frozen=True)
+class _Run:
+    session: Session
+    line: CommandLine
+    document: Document
+    requests: Requests
+    watch: Callable[[Report], None]
+
+    def train(self) -> int:
+        session, snapshot = self.session, self.line.text("snapshot")
+        trainer, progress = self._begin()
+        try:
+            _announce(session, trainer)
+            if snapshot:
+                trainer.restore(snapshot)
+            session.say("caffe.cpp:239", "Starting Optimization")
+            trainer.solve()
+        finally:
+            progress.finish()
+            trainer.close()
+        session.say("caffe.cpp:250", "Optimization Done.")
+        return EXIT_INTERRUPTED if trainer.stopped else 0
+
+    def _begin(self) -> tuple[Trainer, Progress]:
+        session, line = self.session, self.line
+        solver, path = self.document.message, self.document.path
+        for warning in self.document.warnings:
+            session.warn(warning)
+        wants_gpu = not line.text("gpu") and solver.solver_mode == _GPU
+        choose_device(session, line, "caffe.cpp:197", wants_gpu)
+        session.tell(solver_lines(solver))
+        settings, client = _place(line, os.environ)
+        settings = with_budget(solver, path, settings, line.text("memory"))
+        progress = Progress(session.log, solver.max_iter)
+        return self._build(settings, client, progress), progress
+
+    def _build(
+        self, settings: RunSettings, client: Client | None, progress: Progress
+    ) -> Trainer:
+        """The trainer; the lines of its making come in Caffe's order."""
+        session = self.session
+        made: list[Report] = []
+        built: list[Trainer] = []
+
+        def report(value: Report) -> None:
+            if not built:
+                made.append(value)
+                return
+            session.tell(lines_of(value, session.most_outputs))
+            self.watch(value)
+
+        def requested() -> int:
+            progress.update(built[0].iteration)
+            return self.requests.take()
+
+        solver, path = self.document.message, self.document.path
+        trainer = Trainer(solver, path, settings, report, requested, client)
+        built.append(trainer)
+        session.tell(scaffolding_lines(solver, path, trainer, made))
+        return trainer
+
+
+def _place(
+    line: CommandLine, environ: Mapping[str, str]
+) -> tuple[RunSettings, Client | None]:
+    """The settings of this rank and its place at the parameter server."""
+    if AGENT not in environ:
+        return run_settings(line), None
+    client = open_client(environ)
+    rank, ranks = int(environ[RANK]), int(environ[RANKS])
+    return run_settings(line, rank, ranks), client
+
+
+def _announce(session: Session, trainer: Trainer) -> None:
+    """What differs from Caffe's plain run, in a line each."""
+    settings = trainer.settings
+    if settings.ranks > 1:
+        session.log.write(note(meaning(settings)))
+    if settings.memory is not None:
+        plan = trainer.net.executor.plan
+        text = (
+            f"A step runs in {show_bytes(plan.arena_bytes)} instead of "
+            f"{show_bytes(plan.total_bytes)} and moves {show_bytes(plan.moved_bytes)}"
+        )
+        session.log.write(note(text))
+
+
+def meaning(settings: RunSettings) -> str:
+    """What several workers mean for the batch and the gradient."""
+    share = (
+        f"each takes 1/{settings.ranks} of batch_size"
+        if settings.batch_mode == "global"
+        else f"each takes batch_size records: {settings.ranks} times that per update"
+    )
+    how = "averaged" if settings.reduce == "mean" else "summed"
+    return f"{settings.ranks} workers, {share}; gradients are {how}"

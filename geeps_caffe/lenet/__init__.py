@@ -1,0 +1,1 @@
+"""The files of models/lenet that `geeps-caffe quickstart` trains with."""
