@@ -1,0 +1,1 @@
+"""The CUDA kernels: one idea a file, loaded by geeps_caffe.device.kernels."""
