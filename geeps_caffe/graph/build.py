@@ -10,9 +10,12 @@ from geeps_caffe.graph.filter import NetState, included
 from geeps_caffe.graph.graph import Graph, Node, Value
 from geeps_caffe.graph.needs import with_needs
 from geeps_caffe.graph.params import ParamTable
+from geeps_caffe.graph.scratch_tops import without_scratch_tops
+from geeps_caffe.graph.sequences import with_clip_shapes
 from geeps_caffe.graph.splits import Placed, insert_splits
 from geeps_caffe.layers import LAYERS
 from geeps_caffe.layers.base import Layer, Setting
+from geeps_caffe.layers.sequence_data import SequenceData, stands_in
 
 InputShapes = Mapping[str, Shape]
 
@@ -56,7 +59,7 @@ def build_graph(
     base = setting or Setting()
     base = replace(base, phase=state.phase, level=state.level, stages=state.stages)
     builder = _Builder(base, dict(input_shapes or {}))
-    for entry in insert_splits(placed):
+    for entry in insert_splits(with_clip_shapes(without_scratch_tops(placed))):
         builder.add(entry)
     return builder.graph(message.name, state.phase, message.force_backward)
 
@@ -138,7 +141,8 @@ class _Builder:
             else self.setting.phase
         )
         setting = replace(self.setting, place=place, phase=phase)
-        return LAYERS[spec.type](spec, setting)
+        kind = SequenceData if stands_in(spec, place) else LAYERS[spec.type]
+        return kind(spec, setting)
 
     def _top_names(self, layer: Layer) -> tuple[str, ...]:
         names = tuple(layer.spec.top)

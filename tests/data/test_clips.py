@@ -73,11 +73,13 @@ def test_a_clip_has_one_crop_and_one_mirror(videos, rng):
             np.testing.assert_array_equal(data[clip::2], data[[clip] * 4])
 
 
-def test_a_video_that_is_too_short_is_refused(videos):
-    with pytest.raises(DataError, match=r"v0' has 6 frames; a clip needs 7"):
-        ClipFeed(videos, 7, Transform())
+def test_the_last_frame_of_a_short_video_is_repeated(videos):
+    ((data, label, markers),) = batches(videos[:1], 1, length=8)
+    assert data[::2, 0, 0, 0].tolist() == [0, 1, 2, 3, 4, 5, 5, 5]
+    assert label.tolist() == [0] * 16
+    assert markers.tolist() == [0, 0] + [1] * 14
 
 
-def test_a_missing_folder_is_refused(tmp_path):
-    with pytest.raises(DataError, match="folder of frames not found"):
-        read_videos([Listed(str(tmp_path / "absent"), 0)])
+def test_a_missing_video_is_refused(tmp_path):
+    with pytest.raises(DataError, match="folder of frames or video file not found"):
+        read_videos([Listed("Class/absent", 0)], str(tmp_path))

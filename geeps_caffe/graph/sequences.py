@@ -1,0 +1,43 @@
+"""How long the clips of a recurrent net are, and how many lie in a batch.
+
+LRCN's nets say it only in their Reshape layers, which turn the source's (T * B)
+labels and markers into (T, B); the source is told through its param_str.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from geeps_caffe.graph.splits import Placed
+from geeps_caffe.layers.sequence_data import is_sequence, read_settings
+
+
+def with_clip_shapes(layers: Sequence[Placed]) -> list[Placed]:
+    """The same layers; video sources that don't say their clips' shape now do."""
+    return [
+        _told(placed, layers) if is_sequence(placed.spec) else placed
+        for placed in layers
+    ]
+
+
+def _told(placed: Placed, layers: Sequence[Placed]) -> Placed:
+    settings = read_settings(placed.spec, f"layer {placed.spec.name!r} (Python)")
+    found = clip_shape(placed.spec, [other.spec for other in layers])
+    if found is None or (settings.frames and settings.videos):
+        return placed
+    spec = type(placed.spec)()
+    spec.CopyFrom(placed.spec)
+    given = json.loads(spec.python_param.param_str or "{}")
+    told = {"frames": found[0], "videos": found[1]} | given
+    spec.python_param.param_str = json.dumps(told)
+    return Placed(spec, placed.place)
+
+
+def clip_shape(source: Any, layers: Sequence[Any]) -> tuple[int, int] | None:
+    """T and B, as a Reshape of one of the source's further tops has them."""
+    for spec in layers:
+        if spec.type == "Reshape" and spec.bottom[0] in source.top[1:]:
+            dims = spec.reshape_param.shape.dim
+            if len(dims) == 2 and min(dims) > 0:
+                return int(dims[0]), int(dims[1])
+    return None
