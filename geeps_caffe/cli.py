@@ -150,7 +150,9 @@ def debug(words: Sequence[str]) -> bool:
     return any(word in ("-debug", "--debug", "--debug=true") for word in words)
 
 
-def _report(command: str | None, error: Exception, stack: bool) -> int:
+def _report(
+    command: str | None, error: GeepsCaffeError | PrototxtError, stack: bool
+) -> int:
     """Print an error that the user can mend; returns its exit code."""
     if stack:
         traceback.print_exc()
@@ -159,12 +161,12 @@ def _report(command: str | None, error: Exception, stack: bool) -> int:
     return error.exit_code if isinstance(error, GeepsCaffeError) else EXIT_INPUT
 
 
-def _words(error: Exception) -> str:
+def _words(error: GeepsCaffeError | PrototxtError) -> str:
     """The error in a line; several faults of a file in one each."""
-    if isinstance(error, PrototxtError) and len(error.faults) == 1:
-        if error.offset is None and not sys.stderr.isatty():
-            return error.faults[0].show(error.path)
-    return str(error)
+    if not isinstance(error, PrototxtError) or sys.stderr.isatty():
+        return str(error)
+    one = len(error.faults) == 1 and error.offset is None
+    return error.faults[0].show(error.path) if one else str(error)
 
 
 def _give_up_output() -> None:

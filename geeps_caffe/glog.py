@@ -90,9 +90,7 @@ def prefix(line: Line, moment: float, thread: int) -> str:
     """
     micros = round(moment * 1e6)
     when = time.strftime("%m%d %H:%M:%S", time.localtime(micros // 1000000))
-    return (
-        f"{line.severity}{when}.{micros % 1000000:06d} {thread:5d} {line.where}] "
-    )
+    return f"{line.severity}{when}.{micros % 1000000:06d} {thread:5d} {line.where}] "
 
 
 class Log:
@@ -185,7 +183,7 @@ class Log:
         moment = time.localtime(self._clock())
         path = folder / file_name(SEVERITIES[severity], moment, self._thread)
         try:
-            file = open(path, "a", encoding="utf-8", errors="surrogateescape")
+            file = path.open("a", encoding="utf-8", errors="surrogateescape")
         except OSError as error:
             self._broken = True
             self._show(f"no log file {path}: {error.strerror}\n")

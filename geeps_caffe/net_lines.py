@@ -64,7 +64,9 @@ def rule_lines(layer: Message, state: NetState) -> list[Line]:
         if reason is None:
             break
         where, text = reason
-        lines.append(Line("I", where, f"{text} specified by a rule in layer {layer.name}"))
+        lines.append(
+            Line("I", where, f"{text} specified by a rule in layer {layer.name}")
+        )
     return lines
 
 

@@ -90,7 +90,9 @@ def parameters(entry: MessageEntry) -> list[tuple[str, str, str, str]]:
 def _type(entry: MessageEntry, field: FieldEntry) -> str:
     """A field's type; of an enum the values that can be given."""
     enum = manual().get(f"{entry.name}.{field.type}")
-    text = " or ".join(v.name for v in enum.fields if not v.forks) if enum else field.type
+    text = (
+        " or ".join(v.name for v in enum.fields if not v.forks) if enum else field.type
+    )
     return f"{text}, repeated" if field.label == "repeated" else text
 
 

@@ -49,7 +49,8 @@ def unbound_net(
     graph = build_graph(named.source, named.state, setting)
     options = Options(
         settings.dtype,
-        backward=(backward or trains) and any(node.needs_backward for node in graph.nodes),
+        backward=(backward or trains)
+        and any(node.needs_backward for node in graph.nodes),
         accumulate=bodies > 1,
         keep=kept_values(graph),
     )
@@ -97,8 +98,6 @@ def read_model(
     source = Source(document.message, document.path, document.layer_lines)
     held = NetState(phase, level, tuple(state.stage))
     return document, state, NamedNet(source, held, document.warnings)
-
-
 
 
 def check_state(path: str) -> None:

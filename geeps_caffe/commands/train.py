@@ -5,7 +5,12 @@ import sys
 from pathlib import Path
 
 import prototxt
-from geeps_caffe.commands.caffe_flags import read_line, require, stages_of
+from geeps_caffe.commands.caffe_flags import (
+    log_settings,
+    read_line,
+    require,
+    stages_of,
+)
 from geeps_caffe.commands.planning import check_state, check_weights
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
@@ -45,7 +50,7 @@ def _check(line: CommandLine) -> None:
 
 def _log_folder(line: CommandLine) -> Path:
     """Where ranks above 0 write `rank<r>.log`."""
-    return Path(line.text("log_dir") or os.environ.get("GLOG_log_dir") or ".")
+    return Path(log_settings(line, os.environ).folder or ".")
 
 
 def read_solver(line: CommandLine, path: str) -> Document:

@@ -5,7 +5,9 @@ from geeps_caffe.config.flags import Flag, parse
 from geeps_caffe.version import CAFFE_VERSION, VERSION
 
 FLAGS = (
-    Flag("verbose", False, "Show the versions of libraries, the engine and the machine"),
+    Flag(
+        "verbose", False, "Show the versions of libraries, the engine and the machine"
+    ),
 )
 
 

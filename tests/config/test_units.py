@@ -27,5 +27,5 @@ def test_a_share_is_of_what_would_be_used():
 
 @pytest.mark.parametrize("text", ["", "0", "much", "-1GB", "3XB", "0%", "120%", "x%"])
 def test_what_is_no_amount_is_refused(text):
-    with pytest.raises(UsageError, match="expected such as 3GB|at most 100%"):
+    with pytest.raises(UsageError, match=r"expected such as 3GB|at most 100%"):
         parse_amount(text)

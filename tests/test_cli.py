@@ -1,0 +1,134 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from geeps_caffe import cli
+from geeps_caffe.cli import COMMANDS, find_command, main, usage
+from geeps_caffe.errors import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
+
+
+@pytest.fixture(autouse=True)
+def no_log_files(monkeypatch):
+    monkeypatch.setenv("GLOG_logtostderr", "1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "--solver=s", "-gpu", "0"],
+        ["--solver=s", "-gpu", "0", "train"],
+        ["--solver=s", "train", "-gpu", "0"],
+    ],
+)
+def test_the_command_stands_first_last_or_between(words):
+    assert find_command(words) == ("train", ["--solver=s", "-gpu", "0"])
+
+
+def test_a_value_that_is_called_like_a_command_is_a_value():
+    assert find_command(["time", "-model", "test"]) == ("time", ["-model", "test"])
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-help"], ["-h"]])
+def test_the_help_names_all_commands(words, capsys):
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in COMMANDS)
+
+
+def test_the_help_of_a_command_names_its_flags(capsys):
+    assert main(["train", "--help"]) == 0
+    assert "-sighup_effect" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--version"], ["-version"], ["version"]])
+def test_the_version_is_told(words, capsys):
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith("geeps-caffe version ")
+
+
+def test_an_unknown_command_is_a_fault_of_usage_with_the_nearest_name(capsys):
+    assert main(["trian"]) == EXIT_USAGE
+    assert "did you mean 'train'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train"], "Need a solver definition to train."),
+        (["test"], "Need a model definition to score."),
+        (["test", "-model", "m"], "Need model weights to score."),
+        (["time"], "Need a model definition to time."),
+        (["plan"], "give either -solver FILE or -model FILE"),
+        (["train", "-sover", "x"], "did you mean 'solver'"),
+        (["train", "-solver"], "flag -solver needs a value"),
+        (["train", "-solver", "s", "more"], "unexpected 'more'"),
+        (["train", "-solver", "s", "-iterations", "x"], "expected a whole number"),
+        (["train", "-solver", "s", "-snapshot=a", "-weights=b"], "but not both"),
+        (["train", "-solver", "s", "-workers", "0"], "-workers is 0"),
+        (["train", "-solver", "s", "-memory", "lots"], "no amount of memory"),
+        (["train", "-solver", "s", "-sigint_effect", "die"], "-sigint_effect"),
+        (["time", "-model", "m", "-phase", "BOTH"], "TRAIN"),
+    ],
+)
+def test_faults_of_the_command_line_are_one_line_and_exit_2(words, message, capsys):
+    assert main(words) == EXIT_USAGE
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert error.startswith(f"geeps-caffe {words[0]}: ")
+
+
+def test_a_missing_file_is_a_fault_of_input(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--solver=absent.prototxt"]) == EXIT_INPUT
+    assert "absent.prototxt: no such file" in capsys.readouterr().err
+
+
+def test_one_fault_of_a_prototxt_is_one_line(tmp_path, capsys):
+    path = tmp_path / "solver.prototxt"
+    path.write_text("base_lr: 0.1\nbase_rl: 0.1\n")
+    assert main(["train", f"-solver={path}"]) == EXIT_INPUT
+    error = capsys.readouterr().err
+    assert f"{path}:2:1: " in error
+    assert error.count("\n") == 1
+
+
+def test_with_debug_the_stack_is_shown(capsys):
+    assert main(["train", "-debug", "-solver=absent"]) == EXIT_INPUT
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_keeps_its_stack_and_exits_70(capsys, monkeypatch):
+    def fail(command, words):
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr(cli, "_run", fail)
+    assert main(["train"]) == EXIT_BUG
+    error = capsys.readouterr().err
+    assert "RuntimeError: surprise" in error
+    assert "version -verbose" in error
+
+
+def test_every_command_has_a_module_with_main():
+    folder = os.path.dirname(cli.__file__)
+    for name in COMMANDS:
+        with open(os.path.join(folder, "commands", f"{name}.py")) as file:
+            assert "def main(argv" in file.read(), name
+
+
+def test_usage_has_a_line_for_each_command():
+    assert sum(line.startswith("  ") for line in usage().splitlines()) == len(COMMANDS)
+
+
+def test_help_comes_quickly_because_nothing_heavy_is_imported():
+    code = (
+        "import sys; from geeps_caffe.cli import main; main(['--help']); "
+        "assert 'numpy' not in sys.modules"
+    )
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert time.perf_counter() - start < 5  # 0.1 s on a quiet machine
