@@ -48,7 +48,8 @@ Around it
     assign(table, values), assign_history(table, slots)   visible after barrier()
     barrier()                       all workers meet; between two iterations
     total(values)                   sums over all workers; between two iterations
-    request(flags), requested()     or-ed flags that all workers see alike
+    request(flags), requested()     bits or-ed over all workers, which all see alike
+    memory(table), update_memory(table)   the leases' arrays, to bind once
     memory(table), update_memory(table)     addresses of leases, to bind them once
     clipping(), stats(), shutdown()
 
@@ -68,28 +69,21 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, unknown
 from geeps_caffe.paramserver.assignments import Assignments
 from geeps_caffe.paramserver.follower import Follower
-from geeps_caffe.paramserver.leases import Lease, make_leases, make_local
-from geeps_caffe.paramserver.recording import Kind, Local, Recorder, Recording
-from geeps_caffe.paramserver.scheme import Scheme
+from geeps_caffe.paramserver.leases import Lease
+from geeps_caffe.paramserver.recording import Kind
 from geeps_caffe.paramserver.store import Store
-from geeps_caffe.paramserver.table import Table
-from geeps_caffe.solvers import Clipping, Hyper
+from geeps_caffe.paramserver.virtual import VirtualClient
+from geeps_caffe.solvers import Clipping
 
 
-class Client:
+class Client(VirtualClient):
     """One worker's view of the tables; see the module for the order of calls."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._scheme: Scheme | None = None
-        self._hyper = Hyper(rate=0.0)
+        super().__init__(store)
         self._normalizer = 1.0
         self._clock = 0
         self._flags = 0
-        self._recorder: Recorder | None = None
-        self._recordings: dict[str, Recording] = {}
-        self._leases: dict[str, list[Lease]] = {}
-        self._locals: dict[str, Array] = {}
         self._home: Follower | None = None  # of the recording that ends clocks
         self._current: Follower | None = None
         self._bound: list[Lease] = []  # of the current recording
@@ -105,112 +99,16 @@ class Client:
         """How many workers share the tables."""
         return self._store.ranks
 
-    # Making tables
-
-    def create_tables(
-        self,
-        tables: Sequence[Table],
-        rule: str = "add",
-        reduce: str = "mean",
-        hyper: Hyper | None = None,
-    ) -> None:
-        """Make the shared tables, all zero; every worker must ask for the same.
-
-        Args:
-            tables: in the order in which an iteration first reads them.
-            rule: `add`, or a Caffe solver type that the owner runs on gradients.
-            reduce: `mean` or `sum` of the workers' updates.
-            hyper: the rule's numbers; `set_hyper` changes rate and iteration.
-
-        Raises:
-            ParameterServerError: the workers' tables differ (it says where).
-        """
-        if self._scheme is not None:
-            raise ParameterServerError("create_tables was called before")
-        self._hyper = hyper or self._hyper
-        scheme = Scheme(tuple(tables), rule, reduce, self._hyper)
-        self._store.create(scheme)
-        self._scheme = scheme
-
-    # Recording
-
-    def begin_virtual_iteration(self, name: str = "train") -> None:
-        """Start to record an iteration of this name."""
-        if self._recorder is not None:
-            raise ParameterServerError(
-                f"finish recording {self._recorder.name!r} before you begin {name!r}"
-            )
-        if name in self._recordings:
-            raise ParameterServerError(f"there is a recording {name!r}")
-        self._recorder = Recorder(name)
-
-    def virtual_read(
-        self,
-        table: str,
-        rows: Sequence[int] | None = None,
-        slack: int | None = None,
-    ) -> int:
-        """Record that rows (None: all) are read, at most `slack` clocks old."""
-        self._known.find(table)
-        return self._recording("virtual_read").open(Kind.READ, table, rows, slack)
-
-    def virtual_post_read(self, handle: int) -> int:
-        """Record that what `handle` opened is read no more."""
-        return self._recording("virtual_post_read").close(Kind.POST_READ, handle)
-
-    def virtual_pre_update(self, table: str, rows: Sequence[int] | None = None) -> int:
-        """Record that a buffer for an update of rows (None: all) is asked for."""
-        self._known.find(table)
-        return self._recording("virtual_pre_update").open(Kind.PRE_UPDATE, table, rows)
-
-    def virtual_update(self, handle: int) -> int:
-        """Record that the update in what `handle` opened is complete."""
-        return self._recording("virtual_update").close(Kind.UPDATE, handle)
-
-    def virtual_local_access(
-        self,
-        name: str,
-        shape: Sequence[int],
-        dtype: str = "float32",
-        fetch: bool = True,
-    ) -> int:
-        """Record the use of a private array; without `fetch` it holds nothing yet."""
-        local = Local(name, tuple(shape), dtype)
-        recorder = self._recording("virtual_local_access")
-        return recorder.open(Kind.LOCAL_ACCESS, local=local, fetch=fetch)
-
-    def virtual_post_local_access(self, handle: int, keep: bool = True) -> int:
-        """Record the end of a use; without `keep` the values are not needed again."""
-        recorder = self._recording("virtual_post_local_access")
-        return recorder.close(Kind.POST_LOCAL_ACCESS, handle, keep)
-
-    def virtual_clock(self) -> int:
-        """Record the end of the iteration and of its clock."""
-        return self._recording("virtual_clock").open(Kind.CLOCK)
-
-    def finish_virtual_iteration(self) -> Recording:
-        """Check and keep the recording; returns it."""
-        recording = self._recording("finish_virtual_iteration").finish()
-        self._recorder = None
-        self._recordings[recording.name] = recording
-        for access in recording.accesses:
-            if access.local is not None and access.local.name not in self._locals:
-                self._locals[access.local.name] = make_local(access.local)
-        self._leases[recording.name] = make_leases(
-            recording, self._known, self._store, self._locals
-        )
-        if recording.clocked and self._home is None:
-            self._home = Follower(recording)
-        return recording
-
     # Running
 
     def start_iterations(self) -> None:
         """Wait for all workers; assignments made so far are visible after it."""
-        if self._home is None:
+        clocked = [r for r in self._recordings.values() if r.clocked]
+        if not clocked:
             raise ParameterServerError(
                 "start_iterations: no recording ends with virtual_clock()"
             )
+        self._home = Follower(clocked[0])
         self._return_home()
         self.barrier()
 
@@ -261,6 +159,7 @@ class Client:
         """End the iteration; returns at once, the next read waits for the others."""
         self._step(Kind.CLOCK)
         self._store.close(self._clock, self._hyper, self._flags)
+        self._flags = 0
         self._clock += 1
         self._rest()
 
@@ -333,17 +232,17 @@ class Client:
         return sums
 
     def request(self, flags: int) -> None:
-        """Or these bits to the flags that this worker sends with each clock."""
+        """Send these bits, once, with the next clock."""
         self._flags |= flags
 
     def withdraw(self, flags: int) -> None:
-        """Send these bits no longer."""
+        """Take back bits that were requested since the last clock."""
         self._flags &= ~flags
 
     def requested(self) -> int:
-        """The or of all workers' flags in the last clock that all have heard of.
+        """The bits that any worker has requested, or-ed; each request is told once.
 
-        Between two iterations all workers get the same answer (without slack).
+        Between two iterations all workers get the same answer, some clocks late.
         """
         return self._store.flags(self._clock)
 
@@ -360,17 +259,6 @@ class Client:
         self._store.shutdown()
 
     # Inside
-
-    @property
-    def _known(self) -> Scheme:
-        if self._scheme is None:
-            raise ParameterServerError("call create_tables first")
-        return self._scheme
-
-    def _recording(self, call: str) -> Recorder:
-        if self._recorder is None:
-            raise ParameterServerError(f"{call}: call begin_virtual_iteration first")
-        return self._recorder
 
     def _step(self, kind: Kind, handle: int | None = None) -> Lease:
         if self._current is None:

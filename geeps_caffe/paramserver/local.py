@@ -66,7 +66,7 @@ class LocalStore:
 
     def close(self, clock: int, hyper: Hyper, flags: int) -> None:
         """Apply what waited for the norm."""
-        self._flags = flags
+        self._flags |= flags
         self.stats.clocks += 1
         if not self._waiting:
             return
@@ -93,7 +93,8 @@ class LocalStore:
 
     def flags(self, clock: int) -> int:
         """Known at once."""
-        return self._flags
+        flags, self._flags = self._flags, 0
+        return flags
 
     def clipping(self) -> Clipping | None:
         """Of the last clock that clipped."""

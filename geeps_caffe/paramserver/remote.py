@@ -59,7 +59,8 @@ class RemoteStore:
         self._limits = limits or Limits()
         self._granted: int | None = None
         self._met: Met | None = None
-        self._all_flags: dict[int, int] = {}
+        self._flags_clock = -1  # the last clock whose flags are known
+        self._raised: dict[int, int] = {}  # by clock: flags not told to the program
         self._clipping: Clipping | None = None
         self._ages: list[int] = []
         link.send(Hello(PROTOCOL, rank, ranks, os.getpid()))
@@ -167,16 +168,18 @@ class RemoteStore:
         return list(met.values), dict(met.owners)
 
     def flags(self, clock: int) -> int:
-        """Those of clock - 2 (less with slack): of later ones some may not know yet."""
-        if self._unbounded:
-            return self._all_flags[max(self._all_flags)] if self._all_flags else 0
+        """Those up to clock - 2 (less with slack): of later ones some may not know.
+
+        With tables without bound, those of them that this worker has heard of.
+        """
         known = clock - 2 - self._slack
-        if known < 0:
-            return 0
-        self._wait(lambda: known in self._all_flags, f"the flags of clock {known}")
-        for old in [c for c in self._all_flags if c < known]:
-            del self._all_flags[old]
-        return self._all_flags[known]
+        if self._unbounded:
+            known = min(known, self._flags_clock)
+        self._wait(lambda: self._flags_clock >= known, f"the flags of clock {known}")
+        found = 0
+        for due in [c for c in self._raised if c <= known]:
+            found |= self._raised.pop(due)
+        return found
 
     def clipping(self) -> Clipping | None:
         """Of the last clock that clipped."""
@@ -211,7 +214,9 @@ class RemoteStore:
             case Met():
                 self._met = message
             case Flags(clock=clock, flags=flags):
-                self._all_flags[clock] = flags
+                self._flags_clock = clock
+                if flags:
+                    self._raised[clock] = flags
             case Clipped(norm=norm):
                 self._clipping = Clipping(norm, self._scheme.hyper.clip_gradients)
             case Granted(nbytes=nbytes):

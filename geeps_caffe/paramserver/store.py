@@ -58,7 +58,7 @@ class Store(Protocol):
         """
 
     def flags(self, clock: int) -> int:
-        """The flags of all workers, or-ed, of the last clock that all know alike.
+        """The flags of all workers, or-ed, that have become known to all, each once.
 
         `clock` counts the clocks that this worker has closed.
         """

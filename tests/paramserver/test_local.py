@@ -93,6 +93,8 @@ def test_a_flag_is_seen_at_once():
     program.client.request(2)
     program.step(ones())
     assert program.client.requested() == 2
-    program.client.withdraw(2)
+    assert program.client.requested() == 0  # each request is told once
+    program.client.request(3)
+    program.client.withdraw(1)
     program.step(ones())
-    assert program.client.requested() == 0
+    assert program.client.requested() == 2

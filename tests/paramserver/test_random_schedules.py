@@ -193,7 +193,7 @@ def test_flags_are_seen_alike_by_all_in_the_same_clock():
                 seen.append(client.requested())
             return seen
 
-        assert Network(3, seed, program).run() == [[0, 0, 1, 3, 7, 7]] * 3
+        assert Network(3, seed, program).run() == [[0, 0, 1, 2, 4, 0]] * 3
 
 
 def test_sums_over_workers_are_the_same_for_all():
