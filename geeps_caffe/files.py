@@ -8,8 +8,8 @@ the whole old file or the whole new one.
 import contextlib
 import errno
 import os
-from collections.abc import Callable
-from typing import BinaryIO, Protocol
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, Protocol, TypeAlias
 
 from geeps_caffe.errors import InputError
 
@@ -67,11 +67,11 @@ class Disk:
 
 DISK = Disk()
 
+Writer: TypeAlias = Callable[[BinaryIO], object]
+
 
 def write_atomically(
-    path: str | os.PathLike[str],
-    writer: Callable[[BinaryIO], object],
-    files: FileSystem = DISK,
+    path: str | os.PathLike[str], writer: Writer, files: FileSystem = DISK
 ) -> None:
     """Have `writer` write the file at `path`; a file there stays whole until the end.
 
@@ -80,18 +80,40 @@ def write_atomically(
     Raises:
         InputError: the folder is missing, may not be written, or the disk is full.
     """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    part = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    write_together([(path, writer)], files)
+
+
+def write_together(
+    contents: Sequence[tuple[str | os.PathLike[str], Writer]],
+    files: FileSystem = DISK,
+) -> None:
+    """Write several files; none is in its place before all are wholly on disk.
+
+    Then they take their places in the order given, each before the next: where a
+    later file is new, the earlier ones are, too.
+
+    Raises:
+        InputError: as `write_atomically`.
+    """
+    parts: list[tuple[str, str]] = []  # the file beside the place, and the place
+    path: str | os.PathLike[str] = ""
     try:
-        _write(part, writer, files)
-        files.rename(part, target)
-        files.sync_folder(folder)
+        for path, writer in contents:
+            target = os.path.realpath(path)
+            folder, name = os.path.split(target)
+            part = os.path.join(folder, f".{name}.{os.getpid()}.part")
+            parts.append((part, target))
+            _write(part, writer, files)
+        for part, target in parts:
+            path = target
+            files.rename(part, target)
+            files.sync_folder(os.path.dirname(target))
     except OSError as error:
-        _discard(part, files)
+        _discard(parts, files)
+        folder = os.path.dirname(os.path.realpath(path))
         raise InputError(_explain(os.fspath(path), folder, error)) from error
     except Exception:
-        _discard(part, files)
+        _discard(parts, files)
         raise
 
 
@@ -102,15 +124,16 @@ def write_bytes(
     write_atomically(path, lambda file: file.write(content), files)
 
 
-def _write(part: str, writer: Callable[[BinaryIO], object], files: FileSystem) -> None:
+def _write(part: str, writer: Writer, files: FileSystem) -> None:
     with files.create(part) as file:
         writer(file)
         files.sync(file)
 
 
-def _discard(part: str, files: FileSystem) -> None:
-    with contextlib.suppress(OSError):
-        files.remove(part)
+def _discard(parts: Sequence[tuple[str, str]], files: FileSystem) -> None:
+    for part, _ in parts:
+        with contextlib.suppress(OSError):
+            files.remove(part)
 
 
 def _explain(path: str, folder: str, error: OSError) -> str:

@@ -9,8 +9,9 @@ layers' groups (BVLC/caffe#5905), and both are found.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from prototxt.weights_layer import WeightsLayer
 
 if TYPE_CHECKING:
     import h5py
+
+_PIECE = 1 << 22  # bytes that are written at a time
 
 
 def _library() -> Any:
@@ -148,7 +151,7 @@ def _arrays(
 
 
 def write_weights_hdf5(
-    path: FilePath,
+    target: FilePath | BinaryIO,
     net: Message,
     blobs: Mapping[str, Sequence[Array | None]],
     diffs: Mapping[str, Sequence[Array | None]] | None = None,
@@ -156,7 +159,7 @@ def write_weights_hdf5(
     """Write weights as Caffe does: a group for each layer, also for empty ones.
 
     Args:
-        path: the file, which is replaced as a whole.
+        target: a file name (the file is replaced as a whole) or an open file.
         net: the net in the current format; only names of layers are taken.
         blobs: the parameters of each layer that owns any, by the layer's name; None
             for one that the layer shares and another one owns, which Caffe leaves
@@ -169,7 +172,7 @@ def write_weights_hdf5(
         if diffs is not None:
             _write_layers(file, "diff", net, diffs)
 
-    _replace(path, fill)
+    _write(target, fill)
 
 
 def _write_layers(
@@ -226,7 +229,7 @@ def _string(dataset: "h5py.Dataset") -> str:
 
 
 def write_state_hdf5(
-    path: FilePath,
+    target: FilePath | BinaryIO,
     iter: int,
     learned_net: str,
     history: Sequence[Array],
@@ -242,7 +245,7 @@ def write_state_hdf5(
         for index, array in enumerate(history):
             group.create_dataset(str(index), data=_stored(array))
 
-    _replace(path, fill)
+    _write(target, fill)
 
 
 def _write_string(file: "h5py.File", name: str, text: str) -> None:
@@ -258,13 +261,22 @@ def _write_string(file: "h5py.File", name: str, text: str) -> None:
     )
 
 
-def _replace(path: FilePath, fill: "Callable[[h5py.File], None]") -> None:
-    library = _library()
+def _write(
+    target: FilePath | BinaryIO, fill: "Callable[[h5py.File], None]"
+) -> None:
+    """Make the file in memory, so that no fault of a disk happens inside of HDF5."""
+    made = BytesIO()
+    with _library().File(made, "w") as file:
+        fill(file)
+    if not isinstance(target, (str, os.PathLike)):
+        _copy(made, target)
+        return
+    if not Path(target).parent.is_dir():
+        raise PrototxtError(f"no folder {Path(target).parent}", os.fspath(target))
+    replace_file(target, lambda out: _copy(made, out))
 
-    def write(out: Any) -> None:
-        with library.File(out, "w") as file:
-            fill(file)
 
-    if not Path(path).parent.is_dir():
-        raise PrototxtError(f"no folder {Path(path).parent}", os.fspath(path))
-    replace_file(path, write)
+def _copy(made: BytesIO, out: BinaryIO) -> None:
+    content = made.getbuffer()
+    for start in range(0, len(content), _PIECE):
+        out.write(content[start : start + _PIECE])

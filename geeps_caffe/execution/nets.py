@@ -1,6 +1,6 @@
 """Which nets a solver names: its training net and its test nets (Caffe's rules)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,39 +8,62 @@ import prototxt
 from geeps_caffe.errors import InputError
 from geeps_caffe.graph.build import Source
 from geeps_caffe.graph.filter import NetState
+from prototxt import Document
+from prototxt.embedded import NetField, embedded_net
+from prototxt.upgrade import Note, upgrade_net
 
 
 @dataclass(frozen=True)
 class NamedNet:
-    """A net of a solver and the state in which it is built."""
+    """A net of a solver and the state in which it is built.
+
+    `notes` is what Caffe logs when it upgrades a net of an older format.
+    """
 
     source: Source
     state: NetState
     warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
-def training_net(solver: Any, solver_path: str, stages: NetState) -> NamedNet:
-    """The net that the solver trains: exactly one of its four fields names it."""
+def training_net(
+    solver: Any,
+    solver_path: str,
+    stages: NetState,
+    document: Document | None = None,
+) -> NamedNet:
+    """The net that the solver trains: exactly one of its four fields names it.
+
+    Args:
+        solver: the SolverParameter message.
+        solver_path: its file.
+        stages: level and stages that are given besides those of the files.
+        document: the solver as it was read; it knows the lines of a net within.
+    """
     fields = ("net", "net_param", "train_net", "train_net_param")
     given = [name for name in fields if solver.HasField(name)]
     if len(given) != 1:
-        found = " and ".join(given) if given else "none of them"
+        has = " and ".join(given) if given else "none of them"
         raise InputError(
             f"{solver_path}: a solver needs exactly one of {', '.join(fields)}; it has "
-            f"{found}"
+            f"{has}"
         )
-    value = getattr(solver, given[0])
-    source, warnings = _source(value, solver_path)
-    state = merged(NetState("TRAIN"), source.message.state)
+    found = _Nets(solver, solver_path, document).net(given[0])
+    state = merged(NetState("TRAIN"), found.source.message.state)
     state = merged(state, solver.train_state)
     extra = tuple(s for s in stages.stages if s not in state.stages)
     state = NetState("TRAIN", state.level or stages.level, (*state.stages, *extra))
-    return NamedNet(source, state, warnings)
+    return replace(found, state=state)
 
 
-def test_nets(solver: Any, solver_path: str) -> list[NamedNet]:
+def test_nets(
+    solver: Any, solver_path: str, document: Document | None = None
+) -> list[NamedNet]:
     """The nets that the solver tests, in the order of test_iter."""
-    named: list[Any] = [*solver.test_net_param, *solver.test_net]
+    named: list[tuple[str, int]] = [
+        *(("test_net_param", i) for i in range(len(solver.test_net_param))),
+        *(("test_net", i) for i in range(len(solver.test_net))),
+    ]
     generic = [f for f in ("net_param", "net") if solver.HasField(f)]
     missing = len(solver.test_iter) - len(named)
     if missing < 0 or (missing > 0 and not generic):
@@ -48,7 +71,7 @@ def test_nets(solver: Any, solver_path: str) -> list[NamedNet]:
             f"{solver_path}: {len(solver.test_iter)} test_iter entries for "
             f"{len(named)} test nets; give one test_iter for each test net"
         )
-    named += [getattr(solver, generic[0])] * missing if generic else []
+    named += [(generic[0], 0)] * missing if generic else []
     states = list(solver.test_state)
     if states and len(states) != len(named):
         raise InputError(
@@ -60,14 +83,17 @@ def test_nets(solver: Any, solver_path: str) -> list[NamedNet]:
             f"{solver_path}: test_interval is {solver.test_interval}, but there are "
             "test nets; give a test_interval above 0 or leave test_iter out"
         )
-    found = []
-    for i, value in enumerate(named):
-        source, warnings = _source(value, solver_path)
-        state = merged(NetState("TEST"), source.message.state)
-        if states:
-            state = merged(state, states[i])
-        found.append(NamedNet(source, state, warnings))
-    return found
+    nets = _Nets(solver, solver_path, document)
+    found = [nets.net(field, index) for field, index in named]
+    return [
+        replace(net, state=_test_state(net, states[i] if states else None))
+        for i, net in enumerate(found)
+    ]
+
+
+def _test_state(net: NamedNet, own: Any) -> NetState:
+    state = merged(NetState("TEST"), net.source.message.state)
+    return state if own is None else merged(state, own)
 
 
 def merged(state: NetState, own: Any) -> NetState:
@@ -76,20 +102,48 @@ def merged(state: NetState, own: Any) -> NetState:
     return NetState(state.phase, level, (*state.stages, *own.stage))
 
 
-def _source(value: Any, solver_path: str) -> tuple[Source, tuple[str, ...]]:
-    if not isinstance(value, str):  # a net written inside the solver
-        return Source(value, solver_path), ()
+@dataclass(frozen=True)
+class _Nets:
+    """Finds the nets of one solver."""
+
+    solver: Any
+    path: str
+    document: Document | None
+
+    def net(self, field: str, index: int = 0) -> NamedNet:
+        """The net that a field names or holds; its state is still bare."""
+        value = getattr(self.solver, field)
+        value = value[index] if field.startswith("test_") else value
+        if isinstance(value, str):
+            return _named(_read(value, self.path))
+        if self.document is not None:
+            kind: NetField = field  # type: ignore[assignment]  # one of the three
+            return _named(embedded_net(self.document, kind, index))
+        upgraded = upgrade_net(value, self.path)
+        return _named(Document(upgraded.message, self.path, notes=upgraded.notes))
+
+
+def _named(document: Document) -> NamedNet:
+    source = Source(document.message, document.path, document.layer_lines)
+    return NamedNet(source, NetState(), document.warnings, document.notes)
+
+
+def _read(path: str, solver_path: str) -> Document:
+    """The net in a file.
+
+    Raises:
+        PrototxtError: it can't be read.
+        InputError: it is not there, but seen from another folder it is.
+    """
     try:
-        document = prototxt.read_net(value)
+        return prototxt.read_net(path)
     except prototxt.PrototxtError as error:
-        root = _root_of(value, solver_path)
-        if Path(value).exists() or root is None:
+        root = _root_of(path, solver_path)
+        if Path(path).exists() or root is None:
             raise
         raise InputError(
             f"{error}; it is there seen from {str(root)!r}: run in that folder"
         ) from error
-    source = Source(document.message, document.path, document.layer_lines)
-    return source, document.warnings
 
 
 def _root_of(path: str, solver_path: str) -> Path | None:
