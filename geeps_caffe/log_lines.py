@@ -7,12 +7,14 @@ blanks, commas and the form of numbers matter; places are those of Caffe 1.0.
 from collections.abc import Sequence
 
 from geeps_caffe.execution.reports import (
+    BlobMean,
     Clipped,
     Displayed,
     Finetuning,
     Finished,
     Notice,
     Output,
+    ParamNorms,
     Report,
     Restoring,
     SnapshotFailed,
@@ -67,6 +69,10 @@ def lines_of(report: Report, most: int | None = MOST_OUTPUTS) -> list[Line]:
             return [_step(report.iteration, report.step)]
         case Clipped():
             return [_clipped(report)]
+        case BlobMean():
+            return [_blob_mean(report)]
+        case ParamNorms():
+            return [_param_norms(report)]
         case Snapshotting():
             return [_snapshotting(report)]
         case SnapshotFailed():
@@ -203,6 +209,32 @@ def _clipped(report: Clipped) -> Line:
         f"{number(report.limit)}) by scale factor {number(report.limit / report.norm)}"
     )
     return Line("I", "sgd_solver.cpp:97", text)
+
+
+_DEBUG_PLACES = {
+    ("Forward", "top"): "net.cpp:593",
+    ("Forward", "param"): "net.cpp:605",
+    ("Backward", "bottom"): "net.cpp:621",
+    ("Backward", "param"): "net.cpp:632",
+}
+
+
+def _blob_mean(report: BlobMean) -> Line:
+    text = (
+        f"    [{report.direction}] Layer {report.layer}, {report.role} blob "
+        f"{report.blob} {report.what}: {number(report.value)}"
+    )
+    return Line("I", _DEBUG_PLACES[report.direction, report.role], text)
+
+
+def _param_norms(report: ParamNorms) -> Line:
+    """Caffe gives it the severity E, which watchers of logs take for a failure."""
+    text = (
+        "    [Backward] All net params (data, diff): L1 norm = "
+        f"({number(report.l1_data)}, {number(report.l1_diff)}); L2 norm = "
+        f"({number(report.l2_data)}, {number(report.l2_diff)})"
+    )
+    return Line("I", "net.cpp:566", text)
 
 
 def _snapshotting(report: Snapshotting) -> Line:

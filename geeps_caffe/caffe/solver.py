@@ -25,7 +25,7 @@ class Solver:
         self.param = document.message
         self._callbacks: list[tuple[Callable[[], Any], Callable[[], Any]]] = []
         self._trainer = Trainer(
-            document.message, str(file), settings or _settings(), requested=lambda: 0
+            document.message, str(file), settings or _settings(), document=document
         )
         self.net = Net.of(self._trainer.net)
         self.test_nets = [Net.of(test.net) for test in self._trainer.tests]

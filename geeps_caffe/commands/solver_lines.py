@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import prototxt
 from geeps_caffe.execution.nets import NamedNet, training_net
-from geeps_caffe.execution.reports import Finetuning, Report
+from geeps_caffe.execution.reports import Finetuning, Notice, Report
 from geeps_caffe.execution.trainer import Trainer
-from geeps_caffe.glog import Line, note
+from geeps_caffe.glog import Line
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.log_lines import finetuning_lines, lines_of
@@ -34,12 +34,13 @@ def scaffolding_lines(
         made: what the trainer reported meanwhile.
     """
     named = training_net(solver, path, NetState())
-    lines = [note(text, "W") for text in named.warnings]
-    lines.append(_training_line(solver))
+    lines = [_training_line(solver)]
+    lines += [n for r in made if isinstance(r, Notice) for n in lines_of(r)]
     message = named.source.message
     state = state_message("TRAIN", message.state, solver.train_state)
     lines += net_lines(message, state, trainer.net.graph)
-    lines += [line for report in made for line in lines_of(report)]
+    rest = [report for report in made if not isinstance(report, Notice)]
+    lines += [line for report in rest for line in lines_of(report)]
     finetuned = [report.path for report in made if isinstance(report, Finetuning)]
     for test, origin in zip(trainer.tests, _test_origins(solver), strict=True):
         text = f"Creating test net (#{test.index}) specified by {origin}"

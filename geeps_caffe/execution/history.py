@@ -34,8 +34,8 @@ class History:
                     found.append(np.zeros(self._shape(key), np.float32))
         return found
 
-    def restore(self, blobs: Sequence[Array], path: str) -> None:
-        """Set the history from the blobs of a solver state.
+    def check(self, blobs: Sequence[Array], path: str) -> None:
+        """Whether the blobs of a solver state fit.
 
         Raises:
             InputError: their number or shapes are not those of this net and rule.
@@ -48,12 +48,18 @@ class History:
                 f"({self.slots} for each of {len(keys)} learnable blobs); was it "
                 "written by a solver of another type, or for another net?"
             )
+        for i, blob in enumerate(blobs):
+            self._check(keys[i % len(keys)], blob, path)
+
+    def restore(self, blobs: Sequence[Array], path: str) -> None:
+        """Set the history from the blobs of a solver state; faults as `check`."""
+        self.check(blobs, path)
+        keys = list(self._net.graph.params)
         for table, members in self._tables.keys.items():
             slots = [np.array(a) for a in self._client.history(table)]
             for slot, array in enumerate(slots):
                 for key in members:
                     blob = blobs[slot * len(keys) + keys.index(key)]
-                    self._check(key, blob, path)
                     self._put(key, array, blob)
             self._client.assign_history(table, slots)
 

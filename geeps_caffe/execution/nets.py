@@ -1,5 +1,6 @@
 """Which nets a solver names: its training net and its test nets (Caffe's rules)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,35 @@ class NamedNet:
     state: NetState
     warnings: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class SolverNets:
+    """The training net of a solver and its test nets."""
+
+    training: NamedNet
+    tests: tuple[NamedNet, ...]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Severity and text of what there is to say about their files, once each."""
+        said: set[str] = set()
+        for net in (self.training, *self.tests):
+            remarks = [("W", text) for text in net.warnings]
+            remarks += [(note.severity, note.text) for note in net.notes]
+            for severity, text in remarks:
+                if text not in said:
+                    said.add(text)
+                    yield severity, text
+
+
+def solver_nets(
+    solver: Any, solver_path: str, stages: NetState, document: Document | None = None
+) -> SolverNets:
+    """All nets of a solver; arguments as `training_net`."""
+    return SolverNets(
+        training_net(solver, solver_path, stages, document),
+        tuple(test_nets(solver, solver_path, document)),
+    )
 
 
 def training_net(

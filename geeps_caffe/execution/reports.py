@@ -67,6 +67,28 @@ class Clipped:
 
 
 @dataclass(frozen=True)
+class BlobMean:
+    """debug_info: the mean absolute value of a blob's data or diff after a layer."""
+
+    direction: str  # "Forward" or "Backward"
+    layer: str
+    role: str  # "top", "bottom" or "param"
+    blob: str  # its name; a param's index
+    what: str  # "data" or "diff"
+    value: float
+
+
+@dataclass(frozen=True)
+class ParamNorms:
+    """debug_info: norms over all params of the net, before their update."""
+
+    l1_data: float
+    l1_diff: float
+    l2_data: float
+    l2_diff: float
+
+
+@dataclass(frozen=True)
 class StepReached:
     """lr_policy multistep has come to its next value."""
 
@@ -129,6 +151,8 @@ Report: TypeAlias = (
     | Tested
     | Displayed
     | Clipped
+    | BlobMean
+    | ParamNorms
     | StepReached
     | Snapshotting
     | SnapshotFailed

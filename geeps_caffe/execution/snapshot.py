@@ -2,68 +2,101 @@
 
 The pair that Caffe writes, and a third file of ours beside it, `..._iter_N.position`
 (JSON): positions of the data sources, so that a resumed run sees the records that
-follow. Each file is written whole under another name first; the state comes last,
-so a pair whose state is there is complete.
+follow. All are wholly on disk before the first is in its place, and the state comes
+last: a state never names weights that are not there.
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import InputError
-from geeps_caffe.files import FileSystem, write_atomically
+from geeps_caffe.files import DISK, FileSystem, Writer, write_bytes
 from prototxt.state import State, read_state, write_state
+
+_HDF5 = 0  # SnapshotFormat in caffe.proto
 
 
 def snapshot_prefix(solver: Any, solver_path: str) -> str:
     """Where snapshots go: snapshot_prefix, or the solver file's name without ending.
 
-    A prefix that is a folder gets the solver file's stem.
+    A prefix that is a folder, or ends like one, gets the solver file's stem.
     """
     stem = str(Path(solver_path).with_suffix("")) if solver_path else "snapshot"
     prefix = str(solver.snapshot_prefix) or stem
-    if Path(prefix).is_dir():
+    if prefix.endswith("/") or Path(prefix).is_dir():
         prefix = str(Path(prefix) / Path(stem).name)
     return prefix
 
 
-def file_names(prefix: str, iteration: int, hdf5: bool) -> tuple[str, str, str]:
-    """The weights', the state's and the position's file of an iteration."""
+def prepare_folder(prefix: str, disk: FileSystem = DISK) -> None:
+    """Make the folder of the snapshots and try to write there, before hours are spent.
+
+    Raises:
+        InputError: it can't be made, or nothing can be written in it.
+    """
+    folder = Path(prefix).parent
+    trial = f"{prefix}.tempfile"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(trial, b"", disk)
+        disk.remove(trial)
+    except OSError as error:
+        raise InputError(
+            f"snapshot_prefix {prefix!r}: the folder {str(folder)!r} can't be made or "
+            f"written ({error.strerror}); snapshots would be lost"
+        ) from error
+    except InputError as error:
+        raise InputError(f"snapshot_prefix {prefix!r}: {error}") from error
+
+
+@dataclass(frozen=True)
+class SnapshotFiles:
+    """The names of a snapshot's files."""
+
+    weights: str
+    state: str
+    position: str
+    hdf5: bool = False
+
+
+def file_names(solver: Any, solver_path: str, iteration: int) -> SnapshotFiles:
+    """The files of the snapshot at an iteration."""
+    hdf5 = solver.snapshot_format == _HDF5
     end = ".h5" if hdf5 else ""
-    base = f"{prefix}_iter_{iteration}"
-    return f"{base}.caffemodel{end}", f"{base}.solverstate{end}", f"{base}.position"
-
-
-def write_snapshot_state(
-    path: str,
-    iteration: int,
-    weights: str,
-    history: Sequence[Array],
-    current_step: int,
-    disk: FileSystem,
-) -> None:
-    """Write the solver state that belongs to `weights`."""
-    if path.endswith(".h5"):
-        from prototxt.hdf5 import write_state_hdf5  # noqa: PLC0415  h5py is slow
-
-        write_state_hdf5(path, iteration, weights, history, current_step)
-        return
-    write_atomically(
-        path,
-        lambda file: write_state(file, iteration, weights, history, current_step),
-        disk,
+    base = f"{snapshot_prefix(solver, solver_path)}_iter_{iteration}"
+    return SnapshotFiles(
+        f"{base}.caffemodel{end}",
+        f"{base}.solverstate{end}",
+        f"{base}.position",
+        hdf5,
     )
 
 
-def write_position(
-    path: str, positions: Mapping[str, Any], ranks: int, seed: int, disk: FileSystem
-) -> None:
-    """Write where each source stands; keys are the layers' names."""
+def state_writer(
+    files: SnapshotFiles, iteration: int, history: Sequence[Array], current_step: int
+) -> Writer:
+    """What writes the solver state that belongs to the weights of `files`."""
+    content = iteration, files.weights, history, current_step
+    if not files.hdf5:
+        return lambda file: write_state(file, *content)
+    from prototxt.hdf5 import write_state_hdf5  # noqa: PLC0415  h5py is slow
+
+    return lambda file: write_state_hdf5(file, *content)
+
+
+def position_writer(positions: Mapping[str, Any], ranks: int, seed: int) -> Writer:
+    """What writes where each source stands; keys are the layers' names."""
     content = {"version": 1, "ranks": ranks, "seed": seed, "sources": positions}
     text = json.dumps(content, indent=1, sort_keys=True) + "\n"
-    write_atomically(path, lambda file: file.write(text.encode()), disk)
+
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    return write
 
 
 def read_position(state_path: str) -> dict[str, Any] | None:

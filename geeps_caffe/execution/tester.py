@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geeps_caffe.execution.net import PlannedNet, kept_values
+from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet
 from geeps_caffe.execution.reports import Output, Tested
 from geeps_caffe.execution.training import Training
-from geeps_caffe.schedule.program import Options
+from geeps_caffe.execution.weights import copy_weights
 
 
 class TestNet:
@@ -21,6 +21,12 @@ class TestNet:
     ) -> None:
         self.index, self.iterations = index, iterations
         self.net = training.other_net(named)
+        self._shared = training.shared(self.net.graph)
+
+    def copy_weights(self, path: str) -> None:
+        """Copy weights for layers that the training net has not."""
+        if set(self.net.program.params) - set(self._shared):
+            copy_weights(self.net, path, self._shared)
 
     def run(self, stop: Callable[[], bool], with_loss: bool) -> Tested:
         """Test; `stop` is asked before each batch."""
@@ -40,7 +46,8 @@ class TestNet:
             Output(o.index, o.name, total / self.iterations, o.weight)
             for o, total in zip(outputs, sums, strict=True)
         )
-        return Tested(means, loss / self.iterations if with_loss else None)
+        loss /= max(self.iterations, 1)
+        return Tested(means, loss if with_loss else None)
 
 
 def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:
@@ -53,12 +60,3 @@ def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:
         for value in np.asarray(data).reshape(-1):
             found.append(Output(len(found), name, float(value), weight))
     return found, net.loss()
-
-
-def test_options(dtype: str, net: PlannedNet | None = None) -> Options:
-    """Options of nets that only run forward."""
-    del net
-    return Options(dtype, backward=False, keep=frozenset())
-
-
-__all__ = ["TestNet", "forward_outputs", "kept_values"]

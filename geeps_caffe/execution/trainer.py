@@ -1,32 +1,37 @@
 """The solver's loop: iterate, test, display, snapshot, in the order of Caffe's."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GeepsCaffeError
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.nets import SolverNets, solver_nets
 from geeps_caffe.execution.reports import Output, Report
 from geeps_caffe.execution.smoothing import SmoothedLoss
 from geeps_caffe.execution.snapshot import (
     file_names,
     load_state,
+    position_writer,
+    prepare_folder,
     read_position,
     snapshot_prefix,
-    write_position,
-    write_snapshot_state,
+    state_writer,
 )
 from geeps_caffe.execution.tester import TestNet
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import copy_weights, save_weights
-from geeps_caffe.files import DISK, FileSystem
+from geeps_caffe.execution.weights import copy_weights, weights_writer
+from geeps_caffe.files import DISK, FileSystem, write_together
+from geeps_caffe.graph.filter import NetState
 from geeps_caffe.paramserver import Client
-from geeps_caffe.solvers import current_step, learning_rate
+from geeps_caffe.solvers import Start, current_step, learning_rate
+from prototxt import Document, PrototxtError
 
 Reporter = Callable[[Report], None]
 STOP, SNAPSHOT = 1, 2  # what a signal may ask for
@@ -46,6 +51,11 @@ class Trainer:
         report: gets everything that Caffe would log.
         requested: asked after each iteration; STOP and SNAPSHOT bits.
         client: the parameter server; by default one of this process alone.
+        disk: where snapshots are written.
+        document: the solver as it was read; it knows the lines of a net within.
+
+    Raises:
+        InputError: among others, where snapshots could not be written.
     """
 
     def __init__(
@@ -57,11 +67,14 @@ class Trainer:
         requested: Callable[[], int] = lambda: 0,
         client: Client | None = None,
         disk: FileSystem = DISK,
+        document: Document | None = None,
     ) -> None:
         self.solver, self.path = solver, path
         self.settings = settings or RunSettings()
         self.report, self._requested, self._disk = report, requested, disk
-        self.training = Training(solver, path, self.settings, client)
+        if solver.snapshot:
+            self._prepare_folder()
+        self.training = Training(solver, self._nets(document), self.settings, client)
         self.net: PlannedNet = self.training.net
         self.tests = [
             TestNet(i, named, self.training, solver.test_iter[i])
@@ -71,11 +84,26 @@ class Trainer:
         self.stopped = False
         self._started = False
         self._smoothed = SmoothedLoss(solver.average_loss)
+        self._start = Start()  # of the learning rate's steps
         self._shown_step = 0
+        self._saved = -1  # iteration of the last snapshot
+        self._before: dict[str, Array] = {}  # weights, for snapshot_diff
         self._last_shown = (time.perf_counter(), 0)
         for weights in solver.weights:
             for name in weights.split(","):
                 self.finetune(name)
+
+    def _nets(self, document: Document | None) -> SolverNets:
+        settings = self.settings
+        stages = NetState("TRAIN", settings.level, settings.stages)
+        nets = solver_nets(self.solver, self.path, stages, document)
+        for severity, text in nets.remarks():
+            self.report(reports.Notice(text, severity))
+        return nets
+
+    def _prepare_folder(self) -> None:
+        if self.settings.rank == 0:
+            prepare_folder(snapshot_prefix(self.solver, self.path), self._disk)
 
     # -- weights and states ----------------------------------------------------
 
@@ -84,30 +112,41 @@ class Trainer:
         ignored = copy_weights(self.net, path)
         self.training.publish_weights()
         self.report(reports.Finetuning(path, tuple(ignored)))
+        for test in self.tests:
+            test.copy_weights(path)
 
     def restore(self, path: str) -> None:
-        """Go on from a solver state: weights, history, iteration, data."""
+        """Go on from a solver state: weights, history, iteration, data.
+
+        Rates are those of the solver's file; only the number of steps that were taken
+        comes from the state, as in Caffe.
+        """
         self.report(reports.Restoring(path))
         state = load_state(path)
+        self._history().check(state.history, path)
         copy_weights(self.net, str(state.weights_path()))
         self.training.publish_weights()
         self._history().restore(state.history, path)
         self.iteration = state.iter
+        self._start = Start(state.iter, state.current_step)
+        self._shown_step = state.current_step
+        self._before = {}
         self._smoothed = SmoothedLoss(self.solver.average_loss)
         self._restore_position(path)
 
     def _restore_position(self, path: str) -> None:
         position = read_position(path)
-        if position is None:
-            if self.training.has_position():
-                self.report(
-                    reports.Notice(
-                        f"{path} has no data position: the data starts again at its "
-                        "first record"
-                    )
-                )
-            return
-        self.training.restore_position(position)
+        if position is not None:
+            said = self.training.restore_position(position)
+        elif self.training.has_position():
+            said = [
+                f"{path} has no data position: the data starts again at its first "
+                "record"
+            ]
+        else:
+            said = []
+        for text in said:
+            self.report(reports.Notice(text))
 
     def snapshot(self) -> str:
         """Write weights and state; returns the weights' file name.
@@ -115,22 +154,39 @@ class Trainer:
         Raises:
             InputError: a file can't be written.
         """
-        prefix = snapshot_prefix(self.solver, self.path)
-        hdf5 = self.solver.snapshot_format == 0
-        weights, state, position = file_names(prefix, self.iteration, hdf5)
+        names = file_names(self.solver, self.path, self.iteration)
         history = self._history().blobs()
         positions = self.training.positions()
         if self.settings.rank != 0:
-            return weights
-        self.report(reports.Snapshotting(weights, "weights", hdf5))
-        save_weights(self.net, weights, self._disk)
-        write_position(
-            position, positions, self.settings.ranks, self.training.seed, self._disk
+            return names.weights
+        self.report(reports.Snapshotting(names.weights, "weights", names.hdf5))
+        self.report(reports.Snapshotting(names.state, "state", names.hdf5))
+        weights = weights_writer(self.net, names.hdf5, self._diffs())
+        position = position_writer(positions, self.settings.ranks, self.training.seed)
+        step = current_step(self.solver, max(self.iteration - 1, 0), self._start)
+        state = state_writer(names, self.iteration, history, step)
+        write_together(
+            [
+                (names.weights, weights),
+                (names.position, position),
+                (names.state, state),
+            ],
+            self._disk,
         )
-        self.report(reports.Snapshotting(state, "state", hdf5))
-        step = current_step(self.solver, max(self.iteration - 1, 0))
-        write_snapshot_state(state, self.iteration, weights, history, step, self._disk)
-        return weights
+        self._saved = self.iteration
+        return names.weights
+
+    def _diffs(self) -> dict[str, Array] | None:
+        """snapshot_diff: by how much the last update made each param smaller."""
+        if not self.solver.snapshot_diff:
+            return None
+        now = self.training.learned() if self._before else {}
+        return {
+            key: self._before[key] - now[key]
+            if key in now
+            else np.zeros(param.shape, np.float32)
+            for key, param in self.net.graph.params.items()
+        }
 
     def _history(self) -> History:
         return self.training.history()
@@ -139,7 +195,7 @@ class Trainer:
         """A snapshot on the way: if it fails, training goes on."""
         try:
             self.snapshot()
-        except (GeepsCaffeError, OSError) as error:
+        except (GeepsCaffeError, PrototxtError, OSError) as error:
             prefix = snapshot_prefix(self.solver, self.path)
             self.report(reports.SnapshotFailed(prefix, str(error)))
 
@@ -149,14 +205,12 @@ class Trainer:
         """Train to max_iter with everything that the solver asks for."""
         self.report(reports.Solving(self.net.graph.name, self.solver.lr_policy))
         self.stopped = False
+        if self.solver.snapshot_after_train:
+            self._prepare_folder()
         if resume:
             self.restore(resume)
         self.step(max(self.solver.max_iter - self.iteration, 0))
-        every = self.solver.snapshot
-        if self.solver.snapshot_after_train and not (
-            every and self.iteration % every == 0
-        ):
-            self.snapshot()
+        self._last_snapshot()
         if self.stopped:
             self.report(reports.Finished(self.iteration, early=True))
             return
@@ -168,6 +222,13 @@ class Trainer:
         if self._tests_at(self.iteration):
             self.test_all()
         self.report(reports.Finished(self.iteration))
+
+    def _last_snapshot(self) -> None:
+        """snapshot_after_train, unless there is one of this iteration."""
+        every = self.solver.snapshot
+        due = self.solver.snapshot_after_train and self._saved != self.iteration
+        if due and not (every and self.iteration % every == 0):
+            self.snapshot()
 
     def step(self, iterations: int) -> None:
         """Do so many iterations, or fewer if a stop is requested."""
@@ -191,29 +252,39 @@ class Trainer:
                 return
 
     def _iterate(self) -> None:
-        iteration = self.iteration
-        rate = self.rate()
-        self._note_step(iteration)
-        loss = self.training.iterate(iteration, rate)
-        self._smoothed.add(loss)
+        iteration, rate = self.iteration, self.rate()
         display = self.solver.display
-        if display and iteration % display == 0:
-            self._display(iteration, rate)
+        shown = bool(display and iteration % display == 0)
+        if self.solver.snapshot_diff:
+            self._before = self.training.learned()
+        watch = self._debug if shown and self.solver.debug_info else None
+        self._smoothed.add(self.training.iterate(iteration, rate, watch))
+        step = self._step_taken(iteration)
+        if shown:
+            self._display(iteration, rate, step)
+        elif step is not None:
+            self.report(reports.StepReached(iteration, step))
+        clipping = self.training.clipping()
+        if clipping is not None:
+            self.report(clipping)
         self.iteration += 1
 
     def rate(self) -> float:
         """The learning rate of the next update."""
-        return learning_rate(self.solver, self.iteration)
+        return learning_rate(self.solver, self.iteration, self._start)
 
-    def _note_step(self, iteration: int) -> None:
-        if self.solver.lr_policy != "multistep":
-            return
-        step = current_step(self.solver, iteration)
-        if step > self._shown_step:
-            self.report(reports.StepReached(iteration, step))
+    def _step_taken(self, iteration: int) -> int | None:
+        """multistep: the number of the step that this iteration's rate took."""
+        step = current_step(self.solver, iteration, self._start)
+        taken = self.solver.lr_policy == "multistep" and step > self._shown_step
         self._shown_step = step
+        return step if taken else None
 
-    def _display(self, iteration: int, rate: float) -> None:
+    def _debug(self, found: Sequence[Report]) -> None:
+        for report in found:
+            self.report(report)
+
+    def _display(self, iteration: int, rate: float, step: int | None) -> None:
         now = time.perf_counter()
         then, last = self._last_shown
         self.report(
@@ -225,11 +296,9 @@ class Trainer:
                 now - then,
                 iteration - last,
                 self.solver.display,
+                step,
             )
         )
-        clipping = self.training.clipping()
-        if clipping is not None:
-            self.report(clipping)
         self._last_shown = (now, iteration)
 
     # -- tests -----------------------------------------------------------------
@@ -266,7 +335,7 @@ class Trainer:
 
 def outputs_of(net: PlannedNet) -> list[Output]:
     """The numbers of a net's output blobs, one after the other."""
-    found = []
+    found: list[Output] = []
     for name, weight, data in net.outputs():
         for value in np.asarray(data).reshape(-1):
             found.append(Output(len(found), name, float(value), weight))

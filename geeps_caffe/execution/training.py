@@ -1,7 +1,8 @@
 """The training net on the parameter server: one iteration, and what surrounds it."""
 
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -9,15 +10,15 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError
+from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
-from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
-from geeps_caffe.execution.reports import Clipped
+from geeps_caffe.execution.nets import NamedNet, SolverNets
+from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.tables import ParamTables, assign_tables
 from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.graph.build import build_graph
-from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
@@ -25,12 +26,18 @@ from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
 
+Watch: TypeAlias = Callable[[list[BlobMean | ParamNorms]], None]
+
 
 class Training:
     """A solver's training net, its tables, and the client that owns them."""
 
     def __init__(
-        self, solver: Any, path: str, settings: RunSettings, client: Client | None
+        self,
+        solver: Any,
+        nets: SolverNets,
+        settings: RunSettings,
+        client: Client | None,
     ) -> None:
         self.solver, self.settings = solver, settings
         self.seed = run_seed(solver, settings)
@@ -39,9 +46,8 @@ class Training:
         self.rule = find_rule(solver.type)
         self.bodies = solver.iter_size
         self.limits = limits_of(settings)
-        stages = NetState("TRAIN", settings.level, settings.stages)
-        self.named_tests = test_nets(solver, path)
-        self.net = self._training_net(training_net(solver, path, stages))
+        self.named_tests = nets.tests
+        self.net = self._training_net(nets.training)
         self.tables = self._make_tables()
         self.net.tables = self.tables
         self.batch = largest_batch(self.net.graph)
@@ -74,14 +80,14 @@ class Training:
     def other_net(self, named: NamedNet) -> PlannedNet:
         """A test net on the params of the training net, matched by layer name."""
         graph = build_graph(named.source, named.state, self._setting())
-        names = shared_names(graph, self.net.graph)
+        names = self.shared(graph)
         options = Options(
             self.settings.dtype,
             backward=False,
             keep_all=self.settings.keep_all,
             keep=kept_values(graph),
         )
-        return PlannedNet(
+        net = PlannedNet(
             graph,
             self.engine,
             options,
@@ -94,6 +100,12 @@ class Training:
             limits=self.limits,
             seed=self.seed,
         )
+        fill_params(net, self.seed, names)
+        return net
+
+    def shared(self, graph: Graph) -> dict[str, str]:
+        """Param keys of another net -> those of the training net's same blobs."""
+        return shared_names(graph, self.net.graph)
 
     def _setting(self) -> Setting:
         settings = self.settings
@@ -127,8 +139,13 @@ class Training:
 
     # -- run -------------------------------------------------------------------
 
-    def iterate(self, iteration: int, rate: float) -> float:
-        """Forward, backward and update over iter_size batches; the mean loss."""
+    def iterate(
+        self, iteration: int, rate: float, watch: Watch | None = None
+    ) -> float:
+        """Forward, backward and update over iter_size batches; the mean loss.
+
+        `watch` is told about every batch's blobs (debug_info).
+        """
         net, total = self.net, 0.0
         if self.tables.keys:
             self.client.set_hyper(rate, iteration)
@@ -136,7 +153,10 @@ class Training:
             net.follow_sources()
             self.tables.body = body
             net.executor.begin(iteration, self._records(body))
-            net.executor.step(first=body == 0)
+            if watch is None:
+                net.executor.step(first=body == 0)
+            else:
+                watch(watched_step(net, first=body == 0))
             total += net.loss()
         return total / self.bodies
 
@@ -169,6 +189,11 @@ class Training:
         self.client.withdraw(agreed)
         return agreed
 
+    def learned(self) -> dict[str, Array]:
+        """The params that updates change, copied, in their plain shapes."""
+        keys = (key for members in self.tables.keys.values() for key in members)
+        return {key: np.array(self.net.param(key), np.float32) for key in keys}
+
     def clipping(self) -> Clipped | None:
         """What clip_gradients did in the last iteration, if it did anything."""
         if self.solver.clip_gradients < 0:
@@ -199,11 +224,14 @@ class Training:
         """Where each source stands, by layer name."""
         return {name: layer.position() for name, layer in self._sources().items()}
 
-    def restore_position(self, position: dict[str, Any]) -> None:
-        """Put the sources where a snapshot found them."""
-        for name, layer in self._sources().items():
-            if name in position["sources"]:
-                layer.restore(position["sources"][name])
+    def restore_position(self, position: dict[str, Any]) -> list[str]:
+        """Put the sources where a snapshot found them; returns what there is to say."""
+        said = [
+            layer.restore(position["sources"][name])
+            for name, layer in self._sources().items()
+            if name in position["sources"]
+        ]
+        return [text for text in said if text]
 
     def close(self) -> None:
         """Give back files, threads and the place at the parameter server."""

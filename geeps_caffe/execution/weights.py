@@ -1,7 +1,7 @@
 """Weights of a running net: first values, copies from files, and back to files."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,21 @@ import prototxt
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.files import DISK, FileSystem, write_atomically
+from geeps_caffe.files import DISK, FileSystem, Writer, write_atomically
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.fillers import fill
 from prototxt.weights import WeightsLayer, read_weights, write_weights
 
 
-def fill_params(net: PlannedNet, seed: int) -> None:
-    """Give every param its filler's values: a function of the seed and its name."""
+def fill_params(
+    net: PlannedNet, seed: int, shared: Collection[str] = frozenset()
+) -> None:
+    """Give every param its filler's values: a function of the seed and its name.
+
+    Those that are `shared` with another net stay as they are.
+    """
     for key, param in net.graph.params.items():
-        if key in net.program.params:
+        if key in net.program.params and key not in shared:
             net.set_param(key, first_values(param.shape, param.filler, key, seed))
 
 
@@ -31,8 +36,12 @@ def first_values(shape: Shape, filler: Any, key: str, seed: int) -> Array:
     return values
 
 
-def copy_weights(net: PlannedNet, path: str) -> list[str]:
+def copy_weights(
+    net: PlannedNet, path: str, shared: Collection[str] = frozenset()
+) -> list[str]:
     """Copy the blobs of all layers that a file and the net have in common, by name.
+
+    Params that are `shared` with another net stay as they are.
 
     Returns:
         the layers of the file that the net has not (Caffe logs them).
@@ -52,7 +61,7 @@ def copy_weights(net: PlannedNet, path: str) -> list[str]:
             continue
         faults += _faults(net.graph, node, layer)
         for key, blob in zip(node.params, layer.blobs, strict=False):
-            if blob is not None:
+            if blob is not None and key not in shared:
                 wanted[key] = blob
     if faults:
         raise InputError(
@@ -105,35 +114,57 @@ def net_message(graph: Graph) -> Any:
     return net
 
 
-def layer_blobs(net: PlannedNet) -> dict[str, Sequence[Array | None]]:
+def weights_writer(
+    net: PlannedNet, hdf5: bool, diffs: Mapping[str, Array] | None = None
+) -> Writer:
+    """What writes the net's weights, copied now, as a binary or an HDF5 file.
+
+    Args:
+        net: the net.
+        hdf5: which of the two.
+        diffs: params' diffs by key, written beside them (snapshot_diff).
+    """
+    message = net_message(net.graph)
+    beside = None if diffs is None else _by_layer(net, diffs)
+    blobs = layer_blobs(net)
+    if not hdf5:
+        return lambda file: write_weights(file, message, blobs, beside)
+    from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
+
+    owned = _owned(net, blobs)
+    return lambda file: write_weights_hdf5(file, message, owned, beside)
+
+
+def layer_blobs(net: PlannedNet) -> dict[str, list[Array]]:
     """Every layer's blobs in their plain shapes, copied."""
+    keys = {key for node in net.graph.nodes for key in node.params}
+    return _by_layer(net, {key: np.array(net.param(key), np.float32) for key in keys})
+
+
+def _by_layer(net: PlannedNet, arrays: Mapping[str, Array]) -> dict[str, list[Array]]:
     return {
-        node.name: [np.array(net.param(key), np.float32) for key in node.params]
+        node.name: [arrays[key] for key in node.params]
         for node in net.graph.nodes
         if node.params
     }
 
 
-def owned_blobs(net: PlannedNet) -> dict[str, Sequence[Array | None]]:
-    """The same with None where another layer owns the blob, as HDF5 files have it."""
-    found: dict[str, Sequence[Array | None]] = {}
-    for node in net.graph.nodes:
-        if node.params:
-            mine = [f"{node.name}/{i}" for i in range(len(node.params))]
-            found[node.name] = [
-                np.array(net.param(key), np.float32) if key == own else None
-                for key, own in zip(node.params, mine, strict=True)
-            ]
-    return found
+def _owned(
+    net: PlannedNet, blobs: Mapping[str, Sequence[Array]]
+) -> dict[str, list[Array | None]]:
+    """None where another layer owns the blob, as HDF5 files have it."""
+    return {
+        node.name: [
+            array if key == f"{node.name}/{i}" else None
+            for i, (key, array) in enumerate(
+                zip(node.params, blobs[node.name], strict=True)
+            )
+        ]
+        for node in net.graph.nodes
+        if node.params
+    }
 
 
 def save_weights(net: PlannedNet, path: str, disk: FileSystem = DISK) -> None:
     """Write a .caffemodel, or HDF5 where the name ends in .h5."""
-    message = net_message(net.graph)
-    if path.endswith(".h5"):
-        from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
-
-        write_weights_hdf5(path, message, owned_blobs(net))
-        return
-    blobs = layer_blobs(net)
-    write_atomically(path, lambda file: write_weights(file, message, blobs), disk)
+    write_atomically(path, weights_writer(net, path.endswith(".h5")), disk)

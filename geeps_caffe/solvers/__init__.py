@@ -13,7 +13,7 @@ from geeps_caffe.solvers.adam import Adam
 from geeps_caffe.solvers.gradients import Clipping, clip, normalization, sum_of_squares
 from geeps_caffe.solvers.hyper import Hyper, read_hyper
 from geeps_caffe.solvers.nesterov import Nesterov
-from geeps_caffe.solvers.rates import POLICIES, current_step, learning_rate
+from geeps_caffe.solvers.rates import POLICIES, Start, current_step, learning_rate
 from geeps_caffe.solvers.rmsprop import RMSProp
 from geeps_caffe.solvers.rule import Rule
 from geeps_caffe.solvers.sgd import SGD
@@ -31,6 +31,7 @@ __all__ = [
     "Nesterov",
     "RMSProp",
     "Rule",
+    "Start",
     "Updater",
     "clip",
     "current_step",

@@ -1,0 +1,149 @@
+"""debug_info: mean absolute values of every blob, as each layer leaves it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.engines.engine import plain_layout
+from geeps_caffe.execution.executor import Executor
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.reports import BlobMean, ParamNorms
+from geeps_caffe.graph.graph import Node
+from geeps_caffe.schedule.instructions import Fill, Instruction
+
+
+def watched_step(net: PlannedNet, first: bool) -> list[BlobMean | ParamNorms]:
+    """One batch forward and backward, and what Caffe's debug_info says about it.
+
+    Params are those that the batch was computed with, as Caffe's updates come later.
+    """
+    sizes = _Sizes(net)
+    sizes.note_params()
+    executor = net.executor
+    for position, instruction in enumerate(executor.plan.instructions):
+        if first or not (isinstance(instruction, Fill) and instruction.when == "first"):
+            executor.calls[position]()
+            sizes.after(position, instruction)
+    nodes = net.graph.nodes
+    found: list[BlobMean | ParamNorms] = []
+    for node in nodes:
+        found += _forward(sizes, node)
+    for node in reversed(nodes):
+        if node.needs_backward:
+            found += _backward(sizes, node)
+    return [*found, _norms(sizes)]
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Of an array: its count, the sum of its absolute values and of its squares."""
+
+    count: int
+    absolute: float
+    squares: float
+
+    @property
+    def mean(self) -> float:
+        return self.absolute / max(self.count, 1)
+
+
+_EMPTY = _Size(0, 0.0, 0.0)
+
+
+@dataclass
+class _Sizes:
+    """The sizes of arrays when they were last written, and by which node."""
+
+    net: PlannedNet
+    params: dict[str, _Size] = field(default_factory=dict)
+    _last: dict[str, _Size] = field(default_factory=dict)
+    _by_node: dict[tuple[str, int], _Size] = field(default_factory=dict)
+
+    def note_params(self) -> None:
+        for key in self.net.program.params:
+            self.params[key] = _size(self.net.param(key))
+
+    def after(self, position: int, instruction: Instruction) -> None:
+        """Called after each instruction of a step."""
+        net, executor = self.net, self.net.executor
+        watched = set(net.program.data.values()) | set(net.program.diff.values())
+        owner = net.program.owners[executor.plan.origin[position]]
+        for name in instruction.writes:
+            if name in watched or name.endswith(".diff"):
+                size = _size(_plain(executor, name, position))
+                self._last[name] = self._by_node[name, owner] = size
+            elif name in net.program.params.values():  # statistics
+                key = next(k for k, n in net.program.params.items() if n == name)
+                self.params[key] = _size(_plain(executor, name, position))
+
+    def array(self, name: str) -> _Size:
+        """Of an array that was written, or of the one that it is a view of."""
+        while name not in self._last:
+            source = self.net.program.arrays[name].view_of
+            if source is None:
+                return _EMPTY
+            name = source
+        return self._last[name]
+
+    def gradient(self, key: str, node: Node) -> _Size:
+        """Of a param's diff after a node's share of it."""
+        return self._by_node.get((f"{key}.diff", node.index), _EMPTY)
+
+
+def _plain(executor: Executor, name: str, position: int) -> Array:
+    """An array as instruction `position` leaves it: its memory, or a plain copy."""
+    array = executor.plan.program.arrays[name]
+    memory = executor.memory.view(name, position)
+    if array.layout.plain:
+        return memory
+    copy = np.empty(array.shape, array.dtype)
+    plain = (copy, plain_layout(array.shape, array.dtype))
+    source = (memory, array.layout)
+    executor.engine.bind_reorder(array.shape, source, plain, array.dtype)()
+    return copy
+
+
+def _size(array: Array) -> _Size:
+    values = np.asarray(array, np.float64).ravel()
+    return _Size(values.size, float(np.abs(values).sum()), float(values @ values))
+
+
+def _forward(sizes: _Sizes, node: Node) -> Iterator[BlobMean]:
+    graph, program = sizes.net.graph, sizes.net.program
+    for value in node.tops:
+        mean = sizes.array(program.data[value]).mean
+        blob = graph.values[value].blob
+        yield BlobMean("Forward", node.name, "top", blob, "data", mean)
+    for i, key in enumerate(node.params):
+        name = graph.params[key].name or str(i)
+        mean = sizes.params[key].mean
+        yield BlobMean("Forward", node.name, "param", name, "data", mean)
+
+
+def _backward(sizes: _Sizes, node: Node) -> Iterator[BlobMean]:
+    graph, program = sizes.net.graph, sizes.net.program
+    for value, wanted in zip(node.bottoms, node.propagate, strict=True):
+        if wanted and value in program.diff:
+            mean = sizes.array(program.diff[value]).mean
+            blob = graph.values[value].blob
+            yield BlobMean("Backward", node.name, "bottom", blob, "diff", mean)
+    for i, (key, learns) in enumerate(zip(node.params, node.learns, strict=True)):
+        if learns:
+            mean = sizes.gradient(key, node).mean
+            yield BlobMean("Backward", node.name, "param", str(i), "diff", mean)
+
+
+def _norms(sizes: _Sizes) -> ParamNorms:
+    program = sizes.net.program
+    data = [sizes.params[key] for key in program.params]
+    names = (f"{key}.diff" for key in program.params)
+    diffs = [sizes.array(name) for name in names if name in program.arrays]
+    return ParamNorms(
+        sum(size.absolute for size in data),
+        sum(size.absolute for size in diffs),
+        sqrt(sum(size.squares for size in data)),
+        sqrt(sum(size.squares for size in diffs)),
+    )
