@@ -1,25 +1,24 @@
 """pycaffe's Net: forward and backward by hand, blobs and params as arrays."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import prototxt
-from geeps_caffe.caffe.blobs import Blob, BlobOwner, Shadows
-from geeps_caffe.caffe.mode import MODE
-from geeps_caffe.device.array import Array, Shape, count
-from geeps_caffe.engines.table import open_engine
+from geeps_caffe.caffe.arrays import PARAM, NetArrays
+from geeps_caffe.caffe.blobs import Blob
+from geeps_caffe.caffe.by_hand import plan_by_hand
+from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GraphError, UsageError, unknown
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.training import shared_names
 from geeps_caffe.execution.weights import copy_weights, fill_params, save_weights
-from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Node
-from geeps_caffe.layers.base import Setting, first_elements
-from geeps_caffe.schedule.program import Options
+from geeps_caffe.layers.dummy_data import DummyData
 
 PHASES = ("TRAIN", "TEST")
 
@@ -33,7 +32,7 @@ class LayerView:
         self.layer = node.layer
 
 
-class Net(BlobOwner):
+class Net:
     """A net from a prototxt, run by hand.
 
     Args:
@@ -79,16 +78,16 @@ class Net(BlobOwner):
 
     def _adopt(self, planned: PlannedNet) -> None:
         self._net = planned
-        self._shadows = Shadows()
-        self._pending: dict[str, Shape] = {}
-        self._zeros: dict[str, Array] = {}
+        self._arrays = NetArrays(planned)
         self._passes = 0
-        self._after_backward = False
         graph = planned.graph
+        for node in graph.nodes:
+            if isinstance(node.layer, DummyData):
+                node.layer.keeps_tops = True  # what Python writes there stays
         self.name = graph.name
-        self.blobs = OrderedDict((blob, Blob(self, blob)) for blob in graph.blobs)
+        self.blobs = OrderedDict((b, Blob(self._arrays, b)) for b in graph.blobs)
         self.params = OrderedDict(
-            (node.name, [Blob(self, f"param:{key}") for key in node.params])
+            (node.name, [Blob(self._arrays, PARAM + key) for key in node.params])
             for node in graph.nodes
             if node.params
         )
@@ -124,12 +123,11 @@ class Net(BlobOwner):
 
     def before_run(self) -> None:
         """Take on what Python has changed: shapes and values."""
-        self.reshape()
-        self._shadows.carry_back(self._net.executor)
+        self._arrays.before_run()
 
     def after_run(self) -> None:
         """Show the new values in the arrays that Python holds."""
-        self._shadows.refresh(self._net.executor)
+        self._arrays.after_run()
 
     def set_input_arrays(self, data: Array, labels: Array) -> None:
         """Give the net's MemoryData layer its records: (n, C, H, W), and n labels."""
@@ -157,9 +155,8 @@ class Net(BlobOwner):
         first, last = self._range(start, end)
         if first == 0:
             self._net.follow_sources()
-        executor = self._net.executor
         self._begin()
-        self._shadows.carry_back(executor)
+        executor = self._arrays.before_run()
         program = executor.plan.program
         executor.run(
             lambda position, _: (
@@ -167,8 +164,7 @@ class Net(BlobOwner):
                 and first <= program.owners[position] <= last
             )
         )
-        self._after_backward = False
-        self._shadows.refresh(executor)
+        self._arrays.after_run()
         named = self.top_names[end] if end is not None else self.outputs
         wanted = dict.fromkeys([*named, *(blobs or ())])
         return {name: self.blobs[name].data for name in wanted}
@@ -189,8 +185,7 @@ class Net(BlobOwner):
             self._known_blob(name)
             self.blobs[name].diff[...] = values
         last, first = self._range(end, start)
-        executor = self._net.executor
-        self._shadows.carry_back(executor)
+        executor = self._arrays.before_run()
         program = executor.plan.program
         executor.run(
             lambda position, _: (
@@ -198,29 +193,18 @@ class Net(BlobOwner):
                 and last <= program.owners[position] <= first
             )
         )
-        self._after_backward = True
-        self._shadows.refresh(executor)
+        self._arrays.after_run(backward=True)
         named = self.bottom_names[end] if end is not None else self.inputs
         wanted = dict.fromkeys([*named, *(diffs or ())])
         return {name: self.blobs[name].diff for name in wanted}
 
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""
-        executor = self._net.executor
-        self._shadows.carry_back(executor)
-        for name, array in executor.plan.program.arrays.items():
-            if array.home != "arena" and name.endswith(".diff"):
-                executor.memory.after(name)[...] = 0
-        self._shadows.refresh(executor)
+        self._arrays.clear_param_diffs()
 
     def reshape(self) -> None:
         """Give all blobs the shapes that follow from those of the inputs."""
-        if not self._pending:
-            return
-        pending, self._pending = self._pending, {}
-        if self._net.reshape(pending):
-            self._shadows.forget()
-            self._zeros.clear()
+        self._arrays.reshape()
 
     def _begin(self) -> None:
         batch = max(
@@ -253,82 +237,42 @@ class Net(BlobOwner):
         if name not in self.blobs:
             raise GraphError(unknown("blob", name, self.blobs))
 
-    # -- blobs -----------------------------------------------------------------
-
-    def blob_data(self, name: str) -> Array:
-        """See Blob.data."""
-        self.reshape()
-        executor = self._net.executor
-        program = executor.plan.program
-        if name.startswith("param:"):
-            return self._shadows.show(executor, program.params[name[6:]])
-        value = self._net.graph.last_value(name).name
-        shown = self._shadows.show(executor, program.data[value])
-        varies = value in program.dynamic
-        return first_elements(shown, executor.shape(value)) if varies else shown
-
-    def blob_diff(self, name: str) -> Array:
-        """See Blob.diff; zeros where backward writes nothing."""
-        self.reshape()
-        executor = self._net.executor
-        array = self._diff_array(name)
-        if array is None:
-            shape = self.blob_shape(name)
-            if name not in self._zeros or self._zeros[name].shape != shape:
-                self._zeros[name] = np.zeros(shape, self._net.options.dtype)
-            return self._zeros[name]
-        shown = self._shadows.show(executor, array)
-        if name.startswith("param:"):
-            return shown
-        value = self._net.graph.last_value(name).name
-        varies = value in executor.plan.program.dynamic
-        return first_elements(shown, executor.shape(value)) if varies else shown
-
-    def _diff_array(self, name: str) -> str | None:
-        program = self._net.executor.plan.program
-        if name.startswith("param:"):
-            array = f"{name[6:]}.diff"
-            return array if array in program.arrays else None
-        graph = self._net.graph
-        find = graph.first_value if self._after_backward else graph.last_value
-        return program.diff.get(find(name).name)
-
-    def blob_shape(self, name: str) -> Shape:
-        """See Blob.shape."""
-        if name.startswith("param:"):
-            return self._net.graph.params[name[6:]].shape
-        if name in self._pending:
-            return self._pending[name]
-        self.reshape()
-        value = self._net.graph.last_value(name)
-        dynamic = value.name in self._net.program.dynamic
-        return self._net.executor.shape(value.name) if dynamic else value.shape
-
-    def blob_reshape(self, name: str, shape: Sequence[int]) -> None:
-        """See Blob.reshape."""
-        if name.startswith("param:"):
-            if count(tuple(shape)) != count(self.blob_shape(name)):
-                raise UsageError("params keep their shape; they can't be reshaped")
-            return
-        if name in self.inputs:
-            self._pending[name] = tuple(shape)
-
     # -- weights ---------------------------------------------------------------
 
     def copy_from(self, path: str) -> None:
         """Copy weights from a .caffemodel or .caffemodel.h5 by layer name."""
-        self._shadows.carry_back(self._net.executor)
+        self._arrays.before_run()
         copy_weights(self._net, str(path))
-        self._shadows.refresh(self._net.executor)
+        self._arrays.after_run()
 
     def save(self, path: str) -> None:
         """Write a .caffemodel (or .h5, by the name's ending)."""
-        self._shadows.carry_back(self._net.executor)
+        self._arrays.before_run()
         save_weights(self._net, str(path))
 
     def share_with(self, other: "Net") -> None:
-        """Use the params of another net, by layer name."""
-        raise NotImplementedError
+        """Use the params of another net, by layer name; gradients stay apart.
+
+        Raises:
+            InputError: a layer of both nets has blobs of different shapes.
+        """
+        mine, theirs = self._net, other._net
+        names = {
+            own: key
+            for own, key in shared_names(mine.graph, theirs.graph).items()
+            if own in mine.graph.params
+        }
+        layouts = mine.layouts | {own: theirs.layouts[k] for own, k in names.items()}
+        self._adopt(
+            PlannedNet(
+                mine.graph,
+                mine.engine,
+                mine.options,
+                params=mine.params.with_shared(theirs.params, names),
+                layouts=layouts,
+                seed=mine.seed,
+            )
+        )
 
 
 @contextmanager
@@ -339,29 +283,3 @@ def driven(*nets: Net) -> Iterator[None]:
     yield
     for net in nets:
         net.after_run()
-
-
-def plan_by_hand(
-    document: Any,
-    state: NetState,
-    engine: str | None = None,
-    dtype: str | None = None,
-    table_of: Mapping[str, str] | None = None,
-) -> PlannedNet:
-    """A net whose every blob stays readable and whose gradients add up."""
-    message = document.message
-    if message.HasField("state"):  # Caffe merges the net's own state in
-        own = message.state
-        state = NetState(
-            state.phase,
-            state.level or own.level,
-            tuple(dict.fromkeys((*own.stage, *state.stages))),
-        )
-    source = Source(message, document.path, document.layer_lines)
-    seed = MODE.seed if MODE.seed is not None else 1
-    graph = build_graph(source, state, Setting(seed=seed))
-    kind = dtype or MODE.dtype
-    backward = any(node.needs_backward for node in graph.nodes)
-    options = Options(kind, backward, keep_all=True, accumulate=True)
-    opened = open_engine(engine or MODE.engine, MODE.threads)
-    return PlannedNet(graph, opened, options, seed=seed, table_of=table_of or {})

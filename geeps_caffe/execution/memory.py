@@ -38,6 +38,16 @@ class ParamMemory:
         return other
 
 
+    def with_shared(self, other: "ParamMemory", names: dict[str, str]) -> "ParamMemory":
+        """A copy in which some names (`names`, to the other's) are the other's blocks."""
+        shared = ParamMemory()
+        shared._blocks, shared._names = dict(self._blocks), dict(self._names)
+        for mine, theirs in names.items():
+            shared._names.pop(mine, None)
+            shared._blocks[mine] = other._blocks[other._names.get(theirs, theirs)]
+        return shared
+
+
 class TurnArena:
     """One block in which all nets of a job lie in turn, so that a budget holds.
 

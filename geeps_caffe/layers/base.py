@@ -87,6 +87,12 @@ def first_elements(block: Array, shape: Shape) -> Array:
     """A view of the first elements of a block in a smaller shape."""
     if block.ndim and not any(block.strides):  # a stand-in, not to be read
         return np.broadcast_to(block.dtype.type("nan"), shape)
+    if count(shape) > block.size:
+        raise LayerError(
+            f"a blob was reshaped to {tuple(shape)} while the net ran, but its memory "
+            f"was planned for {block.size} elements; give it its largest shape in "
+            "the layer's setup or its first reshape"
+        )
     return block.reshape(-1)[: count(shape)].reshape(shape)
 
 
@@ -122,6 +128,9 @@ class Layer:
     backward_reads: ClassVar[frozenset[str]] = frozenset({"bottom"})
     #: Bottoms that never get a gradient (labels), as Caffe's AllowForceBackward.
     no_gradient: ClassVar[frozenset[int]] = frozenset()
+    #: Those of no_gradient that may well hang on learned layers: only their shape is
+    #: read, and their gradient is zero.
+    shape_only: ClassVar[frozenset[int]] = frozenset()
 
     def __init__(self, spec: Any, setting: Setting | None = None) -> None:
         self.spec = spec  # the LayerParameter message

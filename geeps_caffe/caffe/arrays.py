@@ -1,0 +1,125 @@
+"""The arrays of a net that Python drives: blobs, params, gradients, pending shapes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from geeps_caffe.caffe.blobs import BlobOwner, Shadows
+from geeps_caffe.device.array import Array, Shape, count
+from geeps_caffe.errors import UsageError
+from geeps_caffe.execution.executor import Executor
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.layers.base import first_elements
+
+PARAM = "param:"  # before the key of a param, to tell it from a blob's name
+
+
+class NetArrays(BlobOwner):
+    """What the Blobs of a net show, and what they change before the next run.
+
+    A blob that is changed in place has a gradient for each of its states: before
+    backward has run, `diff` is the one that backward starts from; afterwards the one
+    that it ended with.
+    """
+
+    def __init__(self, net: PlannedNet) -> None:
+        self.net = net
+        self.inputs = [net.graph.values[v].blob for v in net.graph.inputs]
+        self.after_backward = False
+        self._shadows = Shadows()
+        self._pending: dict[str, Shape] = {}
+        self._zeros: dict[str, Array] = {}
+
+    # -- around a run ----------------------------------------------------------
+
+    def before_run(self) -> Executor:
+        """Take on what Python has changed: shapes and values."""
+        self.reshape()
+        self._shadows.carry_back(self.net.executor)
+        return self.net.executor
+
+    def after_run(self, backward: bool = False) -> None:
+        """Show the new values in the arrays that Python holds."""
+        self.after_backward = backward
+        self._shadows.refresh(self.net.executor)
+
+    def reshape(self) -> None:
+        """Give all blobs the shapes that follow from those of the inputs."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, {}
+        if self.net.reshape(pending):
+            self._shadows.forget()
+            self._zeros.clear()
+
+    def clear_param_diffs(self) -> None:
+        """Set the gradients of all params to zero."""
+        executor = self.before_run()
+        for name, array in executor.plan.program.arrays.items():
+            if array.home != "arena" and name.endswith(".diff"):
+                executor.memory.after(name)[...] = 0
+        self._shadows.refresh(executor)
+
+    # -- what a Blob asks ------------------------------------------------------
+
+    def blob_data(self, name: str) -> Array:
+        """See Blob.data."""
+        self.reshape()
+        executor = self.net.executor
+        program = executor.plan.program
+        if name.startswith(PARAM):
+            return self._shadows.show(executor, program.params[name[len(PARAM) :]])
+        value = self.net.graph.last_value(name).name
+        return self._cut(value, self._shadows.show(executor, program.data[value]))
+
+    def blob_diff(self, name: str) -> Array:
+        """See Blob.diff; zeros where backward writes nothing."""
+        self.reshape()
+        array = self._diff_array(name)
+        if array is None:
+            return self._no_gradient(name)
+        shown = self._shadows.show(self.net.executor, array)
+        if name.startswith(PARAM):
+            return shown
+        return self._cut(self.net.graph.last_value(name).name, shown)
+
+    def blob_shape(self, name: str) -> Shape:
+        """See Blob.shape."""
+        if name.startswith(PARAM):
+            return self.net.graph.params[name[len(PARAM) :]].shape
+        if name in self._pending:
+            return self._pending[name]
+        self.reshape()
+        value = self.net.graph.last_value(name)
+        dynamic = value.name in self.net.program.dynamic
+        return self.net.executor.shape(value.name) if dynamic else value.shape
+
+    def blob_reshape(self, name: str, shape: Sequence[int]) -> None:
+        """See Blob.reshape."""
+        if name in self.inputs:
+            self._pending[name] = tuple(shape)
+        elif name.startswith(PARAM) and count(tuple(shape)) != count(
+            self.blob_shape(name)
+        ):
+            raise UsageError("params keep their size; they can't be reshaped")
+
+    def _cut(self, value: str, shown: Array) -> Array:
+        """The part of a planned array that holds values, where that is less."""
+        executor = self.net.executor
+        varies = value in executor.plan.program.dynamic
+        return first_elements(shown, executor.shape(value)) if varies else shown
+
+    def _diff_array(self, name: str) -> str | None:
+        program = self.net.executor.plan.program
+        if name.startswith(PARAM):
+            array = f"{name[len(PARAM) :]}.diff"
+            return array if array in program.arrays else None
+        graph = self.net.graph
+        find = graph.first_value if self.after_backward else graph.last_value
+        return program.diff.get(find(name).name)
+
+    def _no_gradient(self, name: str) -> Array:
+        shape = self.blob_shape(name)
+        if name not in self._zeros or self._zeros[name].shape != shape:
+            self._zeros[name] = np.zeros(shape, self.net.options.dtype)
+        return self._zeros[name]

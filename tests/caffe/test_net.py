@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+import geeps_caffe as caffe
+from geeps_caffe.errors import GraphError, InputError, UsageError
+
+NET = """
+name: "n"
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 5 kernel_size: 3
+    weight_filler { type: "xavier" } } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+  inner_product_param { num_output: OUT weight_filler { type: "xavier" } } }
+"""
+
+
+@pytest.fixture(params=["reference", "onednn"])
+def engine(request):
+    return request.param
+
+
+def make(tmp_path, engine, outputs=2, phase=caffe.TEST):
+    file = tmp_path / f"net{outputs}.prototxt"
+    file.write_text(NET.replace("OUT", str(outputs)))
+    return caffe.Net(str(file), phase, engine=engine)
+
+
+def test_names_are_in_order(tmp_path, engine):
+    net = make(tmp_path, engine)
+    assert list(net.blobs) == ["data", "conv", "ip"]
+    assert list(net.params) == ["conv", "ip"]
+    assert net.inputs == ["data"]
+    assert net.outputs == ["ip"]
+    assert net._layer_names == ["data", "conv", "relu", "ip"]
+    assert net.layers[1].type == "Convolution"
+    assert net.params["conv"][0].data.shape == (5, 3, 3, 3)
+
+
+def test_forward_takes_inputs_and_gives_outputs(tmp_path, engine, rng):
+    net = make(tmp_path, engine)
+    x = rng.standard_normal((2, 3, 4, 4)).astype(np.float32)
+    found = net.forward(data=x)["ip"]
+    w, b = (p.data for p in net.params["conv"])
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
+    conv = np.einsum("nchwij,kcij->nkhw", windows, w) + b[:, None, None]
+    flat = np.maximum(conv, 0).reshape(2, -1)
+    wanted = flat @ net.params["ip"][0].data.T + net.params["ip"][1].data
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+
+
+def test_a_part_of_the_net_runs(tmp_path, engine, rng):
+    net = make(tmp_path, engine)
+    net.forward(data=rng.standard_normal((2, 3, 4, 4)))
+    net.blobs["conv"].data[...] = 1
+    out = net.forward(start="ip")["ip"]
+    wanted = net.params["ip"][0].data.sum(axis=1) + net.params["ip"][1].data
+    np.testing.assert_allclose(out, np.stack([wanted, wanted]), 1e-4, 1e-5)
+    assert set(net.forward(end="conv")) == {"conv"}
+
+
+def test_gradients_add_up_until_they_are_cleared(tmp_path, engine, rng):
+    file = tmp_path / "net.prototxt"
+    file.write_text("force_backward: true\n" + NET.replace("OUT", "2"))
+    net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
+    net.forward(data=rng.standard_normal((2, 3, 4, 4)))
+    net.blobs["ip"].diff[...] = 1
+    net.backward()
+    once = net.params["ip"][0].diff.copy()
+    net.backward()
+    np.testing.assert_allclose(net.params["ip"][0].diff, 2 * once, 1e-5)
+    net.clear_param_diffs()
+    assert not net.params["ip"][0].diff.any()
+    assert net.blobs["data"].diff.any()
+
+
+def test_weights_go_to_a_file_and_back(tmp_path, engine):
+    net, other = make(tmp_path, engine), make(tmp_path, engine)
+    net.params["conv"][0].data[...] = 3
+    for name in ("w.caffemodel", "w.caffemodel.h5"):
+        net.save(str(tmp_path / name))
+        other.params["conv"][0].data[...] = 0
+        other.copy_from(str(tmp_path / name))
+        np.testing.assert_array_equal(other.params["conv"][0].data, 3)
+
+
+def test_weights_of_another_shape_are_refused_with_all_shapes(tmp_path, engine):
+    make(tmp_path, engine).save(str(tmp_path / "w.caffemodel"))
+    other = make(tmp_path, engine, outputs=3)
+    with pytest.raises(InputError, match=r"'ip'.*\(3, 20\).*\(2, 20\)"):
+        other.copy_from(str(tmp_path / "w.caffemodel"))
+
+
+def test_nets_share_params_but_not_gradients(tmp_path, engine, rng):
+    net, other = make(tmp_path, engine), make(tmp_path, engine)
+    other.share_with(net)
+    net.params["conv"][0].data[...] = 0.5
+    x = rng.standard_normal((2, 3, 4, 4))
+    np.testing.assert_array_equal(
+        net.forward(data=x)["ip"], other.forward(data=x)["ip"]
+    )
+
+
+def test_a_wrong_name_is_answered_with_the_nearest(tmp_path, engine):
+    net = make(tmp_path, engine)
+    with pytest.raises(GraphError, match="did you mean 'data'"):
+        net.forward(date=np.zeros((2, 3, 4, 4)))
+    with pytest.raises(GraphError, match="did you mean 'conv'"):
+        net.forward(start="convv")
+    with pytest.raises(UsageError, match=r"\(5, 3, 4, 4\).*reshape"):
+        net.forward(data=np.zeros((5, 3, 4, 4)))
+
+
+def test_dummy_tops_keep_what_python_writes(tmp_path, engine):
+    file = tmp_path / "dummy.prototxt"
+    file.write_text(
+        'layer { name: "d" type: "DummyData" top: "x" '
+        "dummy_data_param { shape { dim: 2 } } }\n"
+        'layer { name: "p" type: "Power" bottom: "x" top: "y" '
+        "power_param { scale: 2 } }"
+    )
+    net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
+    net.forward()
+    net.blobs["x"].data[...] = 5
+    np.testing.assert_array_equal(net.forward()["y"], [10, 10])
