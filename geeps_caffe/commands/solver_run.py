@@ -94,7 +94,15 @@ class _Run:
             return self.requests.take()
 
         solver, path = self.document.message, self.document.path
-        trainer = Trainer(solver, path, settings, report, requested, client)
+        trainer = Trainer(
+            solver,
+            path,
+            settings,
+            report,
+            requested,
+            client,
+            document=self.document,
+        )
         built.append(trainer)
         session.tell(scaffolding_lines(solver, path, trainer, made))
         return trainer

@@ -44,7 +44,7 @@ class Training:
         self.engine = open_engine(settings.engine, settings.threads)
         self.client = client or Client(LocalStore())
         self.rule = find_rule(solver.type)
-        self.bodies = solver.iter_size
+        self.bodies = int(solver.iter_size)
         self.limits = limits_of(settings)
         self.named_tests = nets.tests
         self.net = self._training_net(nets.training)
