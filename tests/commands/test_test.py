@@ -1,0 +1,31 @@
+import pytest
+
+from geeps_caffe.commands import test as command
+from geeps_caffe.commands.train import main as train
+from prototxt import PrototxtError
+
+
+def test_it_scores_and_means(job, capsys):
+    train(["-solver=solver.prototxt"])
+    capsys.readouterr()
+    flags = ["-model=net.prototxt", "-weights=small_iter_3.caffemodel"]
+    assert command.main([*flags, "-iterations=2"]) == 0
+    log = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    start = log.index("Running for 2 iterations.")
+    names = [line.partition(" = ")[0] for line in log[start + 1 :]]
+    assert names == [
+        "Batch 0, accuracy",
+        "Batch 0, loss",
+        "Batch 1, accuracy",
+        "Batch 1, loss",
+        log[-3],
+        "accuracy",
+        "loss",
+    ]
+    assert log[-3].startswith("Loss: ")
+
+
+def test_swapped_files_are_told_apart(job):
+    train(["-solver=solver.prototxt"])
+    with pytest.raises(PrototxtError, match="swapped"):
+        command.main(["-model=small_iter_3.caffemodel", "-weights=net.prototxt"])

@@ -1,0 +1,97 @@
+import re
+
+import pytest
+
+from geeps_caffe.commands.caffe_flags import read_line
+from geeps_caffe.commands.train import main, read_solver
+from geeps_caffe.errors import InputError, UsageError
+from prototxt import PrototxtError
+from tests.commands.small_job import write_job
+
+
+def log_of(capsys):
+    return [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+
+
+def test_it_trains_and_leaves_a_snapshot(job, capsys):
+    assert main(["-solver=solver.prototxt"]) == 0
+    log = log_of(capsys)
+    assert log[0] == "Use CPU."
+    assert log[-2:] == ["Optimization Done.", "Optimization Done."]
+    assert (job / "small_iter_3.caffemodel").exists()
+    assert (job / "small_iter_3.solverstate").exists()
+
+
+def test_it_goes_on_from_a_snapshot(job, capsys):
+    main(["-solver=solver.prototxt"])
+    write_job(job, max_iter=5)
+    capsys.readouterr()
+    assert main(["-solver=solver.prototxt", "-snapshot=small_iter_3.solverstate"]) == 0
+    log = log_of(capsys)
+    assert "Resuming from small_iter_3.solverstate" in log
+    shown = [line for line in log if re.match(r"Iteration \d+ \(", line)]
+    assert shown[0].startswith("Iteration 3 (")
+
+
+def test_weights_of_several_files_are_copied_in_turn(job, capsys):
+    main(["-solver=solver.prototxt"])
+    capsys.readouterr()
+    flag = "-weights=small_iter_3.caffemodel,small_iter_3.caffemodel"
+    assert main(["-solver=solver.prototxt", flag]) == 0
+    log = log_of(capsys)
+    assert log.count("Finetuning from small_iter_3.caffemodel") == 4  # 2 for each net
+    assert "Ignoring source layer accuracy" not in log
+
+
+def test_weights_as_snapshot_are_refused_with_the_sibling(job):
+    main(["-solver=solver.prototxt"])
+    flags = ["-solver=solver.prototxt", "-snapshot=small_iter_3.caffemodel"]
+    with pytest.raises(InputError, match=r"small_iter_3\.solverstate.*--weights"):
+        main(flags)
+
+
+def test_a_prototxt_as_snapshot_is_refused(job):
+    with pytest.raises(InputError, match="looks like: net text"):
+        main(["-solver=solver.prototxt", "-snapshot=net.prototxt"])
+
+
+def test_a_prototxt_as_weights_is_refused(job):
+    with pytest.raises(PrototxtError, match="swapped"):
+        main(["-solver=solver.prototxt", "-weights=net.prototxt"])
+
+
+def test_flags_go_into_the_solver(job):
+    line = read_line(["-level=2", "-stage=a,b"], "train")
+    state = read_solver(line, "solver.prototxt").message.train_state
+    assert (state.level, list(state.stage)) == (2, ["a", "b"])
+
+
+def test_loose_tops_flood_the_log_only_on_request(job, capsys):
+    net = (job / "net.prototxt").read_text()
+    loose = 'layer { name: "loose" type: "DummyData" top: "loose" '
+    loose += "dummy_data_param { shape { dim: 40 } } }"
+    (job / "net.prototxt").write_text(net + loose)
+    main(["-solver=solver.prototxt"])
+    log = log_of(capsys)
+    assert "    and 24 more of 'loose'; add a Silence layer or --all-outputs" in log
+    assert not any("output #41" in line for line in log)
+    main(["-solver=solver.prototxt", "--all-outputs"])
+    assert any("net output #40" in line for line in log_of(capsys))
+
+
+@pytest.mark.parametrize("flags", [[], ["-gpu", "0"], ["-gpu=all"]])
+def test_a_wish_for_gpus_is_answered_in_one_line(job, capsys, flags):
+    write_job(job, **({} if flags else {"solver_mode": "GPU"}))
+    assert main(["-solver=solver.prototxt", *flags]) == 0
+    said = [line for line in log_of(capsys) if "no usable GPU" in line]
+    assert len(said) == 1
+
+
+def test_a_budget_is_announced(job, capsys):
+    assert main(["-solver=solver.prototxt", "-memory=1MB"]) == 0
+    assert any(line.startswith("A step runs in ") for line in log_of(capsys))
+
+
+def test_both_a_snapshot_and_weights_are_too_much(job):
+    with pytest.raises(UsageError, match="but not both"):
+        main(["-solver=solver.prototxt", "-snapshot=a", "-weights=b"])
