@@ -7,7 +7,22 @@ from geeps_caffe.engines.engine import Layout, Request, plain_layout
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.graph.graph import Node
 from geeps_caffe.schedule.forward import Forward, backward_request, code_reads
-from geeps_caffe.schedule.instructions import Accumulate, Compute, Fill, Table
+from geeps_caffe.schedule.instructions import (
+    Accumulate,
+    Compute,
+    Fill,
+    Reorder,
+    Table,
+)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A gradient that was computed beside the array it belongs to."""
+
+    source: str
+    target: str
+    adds: bool  # to what the target holds
 
 
 @dataclass
@@ -66,7 +81,7 @@ class Backward:
             f"{bottom}.diff",
             self.forward.shape(bottom),
             plain_layout(source.shape, source.dtype),
-            storage=source.storage,
+            view_of=source.name,
         )
 
     def _sum(self, node: Node) -> None:
@@ -82,7 +97,7 @@ class Backward:
         if len(parts) == 1:
             source = program.arrays[parts[0]]
             program.diff[bottom] = program.add(
-                f"{bottom}.diff", source.shape, source.layout, storage=source.storage
+                f"{bottom}.diff", source.shape, source.layout, view_of=source.name
             )
             return
         shape = self.forward.shape(bottom)
@@ -159,7 +174,7 @@ class Backward:
             if array is not None:
                 ports.append((port, program.in_layout(array, layout)))
         ports += [(f"saved{i}", s) for i, s in enumerate(forward.saved[node.index])]
-        after: list[Accumulate] = []
+        after: list[Collected] = []
         for port in request.shapes:
             if port.endswith(".diff") and not port.startswith("top"):
                 layout = description.layouts[port]
@@ -175,8 +190,7 @@ class Backward:
                 scratch=forward.scratch(node.name, description.scratch),
             )
         )
-        for instruction in after:
-            program.emit(instruction)
+        self._collect(after)
         return True
 
     def _layer_code(self, node: Node, diffs: list[str]) -> None:
@@ -194,7 +208,7 @@ class Backward:
         saved = self.forward.saved[node.index]
         ports += [(f"saved{i}", name) for i, name in enumerate(saved)]
         ports += [(f"top{i}.diff", program.plain(d)) for i, d in enumerate(diffs)]
-        after: list[Accumulate] = []
+        after: list[Collected] = []
         for i, wanted in enumerate(node.propagate):
             if wanted:
                 shape = self.forward.shape(node.bottoms[i])
@@ -208,8 +222,7 @@ class Backward:
                 port = f"param{i}.diff"
                 ports.append((port, self._gradient(node, port, layout, after)))
         program.emit(Compute("backward", node.index, node.name, tuple(ports)))
-        for instruction in after:
-            program.emit(instruction)
+        self._collect(after)
 
     # -- arrays ----------------------------------------------------------------
 
@@ -228,7 +241,7 @@ class Backward:
         return None
 
     def _gradient(
-        self, node: Node, port: str, layout: Layout, after: list[Accumulate]
+        self, node: Node, port: str, layout: Layout, after: list[Collected]
     ) -> str:
         """The array that backward writes at `port`; sums follow in `after`."""
         program = self.forward.program
@@ -241,15 +254,25 @@ class Backward:
         key = node.params[index]
         target = self._gradient_of(key)
         same = program.arrays[target].layout.name == layout.name
-        if same and key not in self.written and not program.options.accumulate:
-            self.written.add(key)
+        adds = program.options.accumulate or key in self.written
+        self.written.add(key)
+        if same and not adds:
             return target
         shape = self.forward.graph.params[key].shape
         temporary = program.add(f"{node.name}.{port}", shape, layout)
-        after.append(Accumulate(temporary, target))
-        assert same, f"{node.title}: {port} in layout {layout.name}"
-        self.written.add(key)
+        after.append(Collected(temporary, target, adds))
         return temporary
+
+    def _collect(self, after: list[Collected]) -> None:
+        """Bring gradients to where they belong, once they are computed."""
+        program = self.forward.program
+        for entry in after:
+            if entry.adds:
+                layout = program.arrays[entry.target].layout
+                source = program.in_layout(entry.source, layout)
+                program.emit(Accumulate(source, entry.target))
+            else:
+                program.emit(Reorder(entry.source, entry.target))
 
     def _gradient_of(self, key: str) -> str:
         program = self.forward.program

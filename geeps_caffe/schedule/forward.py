@@ -1,6 +1,6 @@
 """The forward half of a program: which arrays each layer reads and writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,7 @@ from geeps_caffe.engines.engine import (
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import SavedSpec, saved_of_operation
-from geeps_caffe.schedule.instructions import Compute, Load, Table
+from geeps_caffe.schedule.instructions import Compute, Load, Reorder, Table
 from geeps_caffe.schedule.program import Program
 
 
@@ -74,7 +74,7 @@ class Forward:
         source = self.program.arrays[bottom]
         for value in node.tops:
             self.program.data[value] = self.program.add(
-                value, self.shape(value), source.layout, storage=source.storage
+                value, self.shape(value), source.layout, view_of=bottom
             )
         if node.type == "Split":
             self.split.add(source.storage)
@@ -152,10 +152,11 @@ class Forward:
                 tuple(ports),
                 request,
                 description,
-                updates=self._state_arrays(node),
+                updates=self._state_arrays(node, ports),
                 scratch=self.scratch(node.name, description.scratch),
             )
         )
+        self._put_back(node, ports)
 
     def _layer_code(self, node: Node) -> None:
         """Array-module code on plain arrays."""
@@ -180,9 +181,10 @@ class Forward:
                 node.index,
                 node.name,
                 tuple(ports),
-                updates=self._state_arrays(node),
+                updates=self._state_arrays(node, ports),
             )
         )
+        self._put_back(node, ports)
 
     def _code_saved(self, node: Node) -> list[str]:
         return [
@@ -232,9 +234,24 @@ class Forward:
     def _layout(self, array: str) -> Layout:
         return self.program.arrays[array].layout
 
-    def _state_arrays(self, node: Node) -> tuple[str, ...]:
-        keys = (key for key in node.params if self.graph.params[key].state)
-        return tuple(self.program.params[key] for key in keys)
+    def _state_arrays(
+        self, node: Node, ports: Sequence[tuple[str, str]]
+    ) -> tuple[str, ...]:
+        """The arrays at the ports of statistics, which forward updates."""
+        arrays = dict(ports)
+        return tuple(
+            arrays[f"param{i}"]
+            for i, key in enumerate(node.params)
+            if self.graph.params[key].state
+        )
+
+    def _put_back(self, node: Node, ports: Sequence[tuple[str, str]]) -> None:
+        """Bring statistics that were updated in another layout back into theirs."""
+        arrays = dict(ports)
+        for i, key in enumerate(node.params):
+            used, own = arrays[f"param{i}"], self.program.params[key]
+            if self.graph.params[key].state and used != own:
+                self.program.emit(Reorder(used, own))
 
     def scratch(self, name: str, nbytes: int) -> str | None:
         """A block that is free again after the instruction."""

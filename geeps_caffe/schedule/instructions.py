@@ -18,7 +18,11 @@ HOMES = ("arena", "table", "gradient", "state")
 
 @dataclass(frozen=True)
 class PlannedArray:
-    """An array by name; arrays with one storage are views of the same memory."""
+    """An array by name; arrays with one storage lie in the same memory.
+
+    There they either replace each other (a layer in place writes over its bottom), or
+    one is a view of the other: the same values under another name or shape.
+    """
 
     name: str
     shape: Shape
@@ -26,6 +30,7 @@ class PlannedArray:
     layout: Layout
     storage: str
     home: str = "arena"
+    view_of: str | None = None  # the array whose values these are
 
 
 @dataclass(frozen=True)

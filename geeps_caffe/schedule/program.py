@@ -39,7 +39,8 @@ class Program:
     diff: dict[str, str] = field(default_factory=dict)
     #: Param key -> array; gradient arrays are named key + ".diff".
     params: dict[str, str] = field(default_factory=dict)
-
+    #: Param key -> table of the GeePS client; params without one are local.
+    tables: dict[str, str] = field(default_factory=dict)
     #: Values whose shape is known only at run time.
     dynamic: frozenset[str] = frozenset()
     #: For each instruction, the index of the node that it serves.
@@ -61,13 +62,20 @@ class Program:
         storage: str | None = None,
         home: str = "arena",
         dtype: str | None = None,
+        view_of: str | None = None,
     ) -> str:
-        """Enter an array and return its name; its own storage unless one is named."""
+        """Enter an array and return its name.
+
+        It has a storage of its own, unless it replaces what is in another `storage`
+        or is a view of another array.
+        """
         assert name not in self.arrays, name
         kind = dtype or self.options.dtype
         layout = layout or plain_layout(shape, kind)
+        if view_of is not None:
+            storage = self.arrays[view_of].storage
         self.arrays[name] = PlannedArray(
-            name, tuple(shape), kind, layout, storage or name, home
+            name, tuple(shape), kind, layout, storage or name, home, view_of
         )
         return name
 
@@ -86,6 +94,12 @@ class Program:
         """The array in C order."""
         array = self.arrays[name]
         return self.in_layout(name, plain_layout(array.shape, array.dtype))
+
+    def root(self, name: str) -> str:
+        """The array whose values an array shows: itself, unless it is a view."""
+        while (source := self.arrays[name].view_of) is not None:
+            name = source
+        return name
 
     def storage_bytes(self) -> dict[str, int]:
         """Bytes of every storage that the arena must place."""

@@ -1,175 +1,136 @@
 """Which storages leave the arena for a while, so that a byte budget is kept.
 
 Start with everything resident from its first to its last touch. While some step
-holds more than the budget, one storage that the step does not touch leaves in the
-gap between two of its touches: the largest, and of equal ones that with the
-longest gap (each swapped byte then frees most bytes for longest). A storage moves
-out only if it was written since it came in.
+holds more than it may, that storage leaves in a gap between two of its touches
+which relieves most for each byte that it moves: bytes over the limit times
+instructions. In the end what left in vain (others that left later made room for it)
+stays. A storage moves out only if it was written since it came in.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 
-from geeps_caffe.errors import PlanError
+import numpy as np
+
+from geeps_caffe.device.array import Array
 from geeps_caffe.schedule.lifetimes import Lifetime
-
-
-@dataclass(frozen=True)
-class Residency:
-    """A storage in the arena from instruction `start` to `end`, both included."""
-
-    storage: str
-    nbytes: int
-    start: int
-    end: int
-    fetch: bool = False  # its values come from host memory at the start
-    save: bool = False  # its values go to host memory at the end
-
-
-@dataclass(frozen=True)
-class Gap:
-    """The time between two touches in which a storage may be away."""
-
-    storage: str
-    nbytes: int
-    after: int  # last touch before
-    before: int  # first touch after; beyond the last instruction: the next step's
-
-
-def resident(lifetime: Lifetime, length: int, away: Iterable[Gap]) -> list[Residency]:
-    """The stays of one storage in the arena, given the gaps in which it is away."""
-    if not lifetime.touches:
-        return [] if not lifetime.to_after else _whole(lifetime, length)
-    gaps = sorted(away, key=lambda gap: gap.after)
-    wrap = [gap for gap in gaps if gap.before >= length]
-    gaps = [gap for gap in gaps if gap.before < length]
-    start = lifetime.touches[0] if wrap or not lifetime.from_before else 0
-    bounds = [start]
-    for gap in gaps:
-        bounds += [gap.after, gap.before]
-    last = lifetime.touches[-1] if wrap or not lifetime.to_after else length - 1
-    bounds.append(last)
-    stays = []
-    fetched = bool(wrap) and lifetime.from_before
-    for i in range(0, len(bounds), 2):
-        first, final = bounds[i], bounds[i + 1]
-        leaves = i + 2 < len(bounds) or bool(wrap)
-        changed = any(first <= w <= final for w in lifetime.written)
-        fetch = i > 0 or fetched
-        stays.append(
-            Residency(
-                lifetime.storage,
-                lifetime.nbytes,
-                first,
-                final,
-                fetch=fetch,
-                save=leaves and (changed or not fetch),
-            )
-        )
-    return stays
+from geeps_caffe.schedule.stays import Gap, Residency, gaps, stays
 
 
 def plan_swaps(
-    lives: Mapping[str, Lifetime], length: int, budget: int | None
+    lives: Mapping[str, Lifetime],
+    length: int,
+    limit: Array | None = None,
+    cuts: Collection[Gap] = (),
 ) -> list[Residency]:
-    """The stays of all storages, within `budget` bytes at every instruction.
+    """The stays of all storages, within `limit` bytes where any limit can be kept.
 
-    Raises:
-        PlanError: a single instruction touches more than the budget.
+    Args:
+        length: number of instructions.
+        limit: for each instruction the bytes that may be resident, not below
+            `touched_bytes`; None: all stay.
+        cuts: gaps in which their storages are away in any case.
     """
+    whole = [s for life in lives.values() for s in stays(life, length, ())]
+    if limit is None:
+        return whole
+    choice = _Choice(lives, length, _load(whole, length), cuts)
+    choice.leave(limit)
+    choice.stay(limit)
     away: dict[str, list[Gap]] = {name: [] for name in lives}
-    stays = {name: resident(life, length, ()) for name, life in lives.items()}
-    if budget is None:
-        return [stay for found in stays.values() for stay in found]
-    load = _load(stays, length)
-    while load and max(load) > budget:
-        peak = max(range(length), key=load.__getitem__)
-        gap = _best_gap(lives, stays, peak, length)
-        if gap is None:
-            raise PlanError(_too_small(lives, length, budget))
-        name = gap.storage
-        away[name].append(gap)
-        _add(load, stays[name], -1)
-        stays[name] = resident(lives[name], length, away[name])
-        _add(load, stays[name], 1)
-    return [stay for found in stays.values() for stay in found]
+    for gap in choice.taken():
+        away[gap.storage].append(gap)
+    return [s for n, life in lives.items() for s in stays(life, length, away[n])]
+
+
+def touched_bytes(lives: Mapping[str, Lifetime], length: int) -> Array:
+    """Bytes that each instruction touches, with what is never away."""
+    total = np.zeros(length, np.int64)
+    for life in lives.values():
+        if life.touches:
+            total[list(life.touches)] += life.nbytes
+        elif life.from_before:
+            total += life.nbytes
+    return total
 
 
 def least_memory(lives: Mapping[str, Lifetime], length: int) -> int:
     """Bytes that the largest instruction touches: no budget below can do."""
-    return max(_touched_bytes(lives, length), default=0)
+    return int(touched_bytes(lives, length).max(initial=0))
 
 
-def _best_gap(
-    lives: Mapping[str, Lifetime],
-    stays: Mapping[str, list[Residency]],
-    peak: int,
-    length: int,
-) -> Gap | None:
-    best: tuple[int, int] | None = None
-    found: Gap | None = None
-    for name, life in lives.items():
-        if not any(s.start <= peak <= s.end for s in stays[name]):
-            continue
-        gap = _gap_at(life, peak, length)
-        if gap is None:
-            continue
-        rank = (gap.nbytes, gap.before - gap.after)
-        if best is None or rank > best:
-            best, found = rank, gap
-    return found
+class _Choice:
+    """The gaps of all storages, and which of them are taken so far."""
+
+    def __init__(
+        self,
+        lives: Mapping[str, Lifetime],
+        length: int,
+        load: Array,
+        cuts: Collection[Gap],
+    ) -> None:
+        self._gaps = [g for life in lives.values() for g in gaps(life, length)]
+        self._length, self._load = length, load
+        self._first = np.array([g.after + 1 for g in self._gaps], np.int64)
+        self._end = np.array([g.before for g in self._gaps], np.int64)
+        self._nbytes = np.array([g.nbytes for g in self._gaps], np.int64)
+        forced = set(cuts)
+        self._forced = np.array([g in forced for g in self._gaps], bool)
+        self._taken = self._forced.copy()
+        for i in np.flatnonzero(self._forced):
+            self._add(int(i), -1)
+
+    def taken(self) -> list[Gap]:
+        """The gaps in which their storages are away."""
+        return [gap for gap, away in zip(self._gaps, self._taken, strict=True) if away]
+
+    def leave(self, limit: Array) -> None:
+        """Take gaps until no instruction is over its limit."""
+        while self._gaps:
+            over = np.maximum(self._load - limit, 0)
+            relief = np.where(self._taken, 0.0, self._relief(over))
+            best = int(relief.argmax())
+            if relief[best] <= 0:
+                return
+            self._taken[best] = True
+            self._add(best, -1)
+
+    def _relief(self, over: Array) -> Array:
+        """For each gap, bytes over the limit that it relieves, by bytes moved."""
+        # Twice the step, since gaps may reach into the next one.
+        total = np.concatenate(([0], np.cumsum(np.tile(over, 2))))
+        steps = np.concatenate(([0], np.cumsum(np.tile(over > 0, 2))))
+        bound = total[self._end] - total[self._first]
+        crossed = steps[self._end] - steps[self._first]
+        relief: Array = np.minimum(bound / np.maximum(self._nbytes, 1), crossed)
+        return relief
+
+    def stay(self, limit: Array) -> None:
+        """Give back gaps whose storages fit, the largest first."""
+        free = self._taken & ~self._forced
+        for i in sorted(np.flatnonzero(free), key=lambda i: -self._nbytes[i]):
+            room = limit - self._load
+            if all(
+                room[s].min(initial=self._nbytes[i]) >= self._nbytes[i]
+                for s in self._spans(int(i))
+            ):
+                self._taken[i] = False
+                self._add(int(i), 1)
+
+    def _add(self, index: int, sign: int) -> None:
+        for span in self._spans(index):
+            self._load[span] += sign * self._nbytes[index]
+
+    def _spans(self, index: int) -> list[slice]:
+        """The instructions of a gap, in this step and in the next."""
+        first, end = int(self._first[index]), int(self._end[index])
+        return [slice(first, end), slice(0, max(0, end - self._length))]
 
 
-def _gap_at(life: Lifetime, position: int, length: int) -> Gap | None:
-    """The gap of a storage around a position; None if it is touched there."""
-    if position in life.touches:
-        return None
-    before = [t for t in life.touches if t < position]
-    after = [t for t in life.touches if t > position]
-    if before and after:
-        return Gap(life.storage, life.nbytes, before[-1], after[0])
-    if not life.to_after or not life.touches:
-        return None
-    return Gap(life.storage, life.nbytes, life.touches[-1], life.touches[0] + length)
-
-
-def _load(stays: Mapping[str, list[Residency]], length: int) -> list[int]:
-    load = [0] * length
-    for found in stays.values():
-        _add(load, found, 1)
+def _load(found: Iterable[Residency], length: int) -> Array:
+    """Resident bytes at each instruction; no stay reaches into the next step."""
+    change = np.zeros(length + 1, np.int64)
+    for stay in found:
+        change[stay.start] += stay.nbytes
+        change[stay.end + 1] -= stay.nbytes
+    load: Array = np.cumsum(change)[:length]
     return load
-
-
-def _add(load: list[int], stays: Iterable[Residency], sign: int) -> None:
-    for stay in stays:
-        for position in range(stay.start, stay.end + 1):
-            load[position] += sign * stay.nbytes
-
-
-def _whole(lifetime: Lifetime, length: int) -> list[Residency]:
-    return [Residency(lifetime.storage, lifetime.nbytes, 0, length - 1)]
-
-
-def _touched_bytes(lives: Mapping[str, Lifetime], length: int) -> list[int]:
-    total = [0] * length
-    for life in lives.values():
-        for position in life.touches:
-            total[position] += life.nbytes
-    return total
-
-
-def _too_small(lives: Mapping[str, Lifetime], length: int, budget: int) -> str:
-    total = _touched_bytes(lives, length)
-    worst = sorted(range(length), key=total.__getitem__, reverse=True)[:3]
-    lines = []
-    for position in worst:
-        parts = sorted(
-            (life for life in lives.values() if position in life.touches),
-            key=lambda life: -life.nbytes,
-        )
-        names = ", ".join(f"{p.storage} {p.nbytes:,}" for p in parts[:4])
-        lines.append(f"instruction {position} needs {total[position]:,} ({names})")
-    return (
-        f"a budget of {budget:,} bytes is too small: " + "; ".join(lines) + ". Give at "
-        f"least {max(total):,} bytes, or make the batch smaller"
-    )
