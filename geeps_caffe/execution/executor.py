@@ -58,10 +58,11 @@ class Executor:
         self._poison = poison
         self._code = CodeBinder(graph, plan, self.memory, engine.xp, self.streams)
         self._ordinal = 0
-        self._step = [self._bind(i, entry) for i, entry in enumerate(plan.instructions)]
+        #: The call of each instruction of the plan.
+        self.calls = [self._bind(i, entry) for i, entry in enumerate(plan.instructions)]
         self._more = [
             call
-            for call, entry in zip(self._step, plan.instructions, strict=True)
+            for call, entry in zip(self.calls, plan.instructions, strict=True)
             if not _first_only(entry)
         ]
         self._backward = _first_backward(plan)
@@ -77,12 +78,12 @@ class Executor:
 
     def forward(self) -> None:
         """All instructions before the backward pass."""
-        for call in self._step[: self._backward]:
+        for call in self.calls[: self._backward]:
             call()
 
     def step(self, first: bool = True) -> None:
         """Forward, backward, updates and clock; gradients start at zero if `first`."""
-        for call in self._step if first else self._more:
+        for call in self.calls if first else self._more:
             call()
 
     def run(self, wanted: Callable[[int, Instruction], bool]) -> None:
@@ -92,7 +93,7 @@ class Executor:
         on the params in place.
         """
         plan = self.plan
-        entries = zip(plan.origin, plan.instructions, self._step, strict=True)
+        entries = zip(plan.origin, plan.instructions, self.calls, strict=True)
         for origin, instruction, call in entries:
             by_hand = not isinstance(instruction, Table | Clock)
             if by_hand and not _first_only(instruction) and wanted(origin, instruction):

@@ -1,0 +1,154 @@
+"""Ours against PyTorch: forward, backward and update of known nets, side by side.
+
+    GEEPS_CAFFE_CORPUS=... python -m benchmarks.step --net lenet --steps 50 --write
+
+Each peer is a process of its own; they take turns, a few steps each. Their first
+losses are compared, then times are medians and minima over all turns. The peak is
+that of a matrix product in the same run. Needs PyTorch.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.models import MODELS
+from benchmarks.step_peers import Task, gflop_of, peers
+from benchmarks.step_profile import profile
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+KINDS = ["ours", "torch", "channels_last"]
+_COMPARED = 3  # losses
+_TOLERANCE = 2e-3  # relative; sums are added in other orders
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was measured of one net."""
+
+    net: str
+    times: dict[str, list[float]]  # seconds, by peer
+    memory: dict[str, float]  # MB
+    gflop: float
+    peak: float  # GFLOP/s
+
+    def milliseconds(self, kind: str) -> str:
+        """Median and minimum."""
+        times = [1e3 * t for t in self.times[kind]]
+        return f"{statistics.median(times):.1f} / {min(times):.1f}"
+
+    def ratio(self, of: str) -> str:
+        """How many times faster ours is, by medians and by minima."""
+        mine, theirs = self.times["ours"], self.times[of]
+        medians = statistics.median(theirs) / statistics.median(mine)
+        return f"{medians:.2f} / {min(theirs) / min(mine):.2f}"
+
+    def row(self) -> str:
+        """A line of the table."""
+        best = self.gflop / min(self.times["ours"])
+        usual = self.gflop / statistics.median(self.times["ours"])
+        others = [kind for kind in KINDS[1:] if kind in self.times]
+        cells = [
+            self.net,
+            self.milliseconds("ours"),
+            *(self.milliseconds(kind) for kind in others),
+            *(self.ratio(kind) for kind in others),
+            f"{100 * usual / self.peak:.0f} / {100 * best / self.peak:.0f} %",
+            " / ".join(f"{self.memory[kind]:.0f}" for kind in ("ours", *others)),
+        ]
+        return "| " + " | ".join(cells) + " |"
+
+
+def measure(task: Task, kinds: list[str], steps: int, turns: int) -> Result:
+    """Run one net on all peers in turn."""
+    with peers(kinds, task) as found:
+        losses = {k: p.ask("losses", _COMPARED) for k, p in found.items()}
+        compare(task.net, losses)
+        times: dict[str, list[float]] = {kind: [] for kind in kinds}
+        peaks = []
+        for peer in found.values():
+            peer.ask("times", 2)  # warm up
+        for turn in range(turns):
+            share = steps // turns + (turn < steps % turns)
+            for kind, peer in found.items():
+                times[kind] += peer.ask("times", share)
+            peaks.append(found["ours"].ask("peak"))
+        memory = {kind: peer.ask("memory") for kind, peer in found.items()}
+    return Result(task.net, times, memory, gflop_of(task), max(peaks))
+
+
+def compare(net: str, losses: dict[str, list[float]]) -> None:
+    """Stop where a peer computes something else."""
+    for kind, found in losses.items():
+        for ours, theirs in zip(losses["ours"], found, strict=True):
+            if not abs(ours - theirs) <= _TOLERANCE * abs(ours):
+                sys.exit(f"{net}: losses differ: {losses}")
+        print(f"{net}: losses of {kind}: {', '.join(f'{x:.6f}' for x in found)}")
+
+
+def header(kinds: list[str]) -> list[str]:
+    """The table's head."""
+    others = kinds[1:]
+    cells = ["net", "ours, ms", *(f"{k}, ms" for k in others)]
+    cells += [f"times faster than {k}" for k in others]
+    cells += ["of the sgemm peak", "peak MB (" + ", ".join(kinds) + ")"]
+    return ["| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
+
+
+def machine() -> str:
+    """Where and when, and how busy it was."""
+    load = os.getloadavg()[0]
+    now = datetime.datetime.now(datetime.UTC)
+    cores = len(os.sched_getaffinity(0))
+    return (
+        f"{now:%Y-%m-%d %H:%M} UTC, {cores} cores, {platform.processor() or 'x86-64'}, "
+        f"load {load:.1f}"
+    )
+
+
+def main() -> None:
+    """Parse options, measure, print, and append to the results on request."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--net", choices=MODELS, action="append")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--without", choices=KINDS[1:], action="append", default=[])
+    parser.add_argument("--share", action="store_true", default=None)
+    parser.add_argument("--profile", action="store_true", help="ours by instruction")
+    parser.add_argument("--write", action="store_true", help=f"append to {RESULTS}")
+    options = parser.parse_args()
+    if options.profile:
+        for net in options.net or MODELS:
+            corpus = os.environ["GEEPS_CAFFE_CORPUS"]
+            task = Task(net, corpus, options.threads, "", options.share)
+            print("\n".join([net, *profile(task, options.steps)]))
+        return
+    kinds = [kind for kind in KINDS if kind not in options.without]
+    lines = ["", f"`{' '.join(sys.argv)}`, {machine()}. Median / minimum.", ""]
+    lines += header(kinds)
+    for net in options.net or MODELS:
+        with tempfile.NamedTemporaryFile(suffix=".npz") as weights:
+            task = Task(
+                net,
+                os.environ["GEEPS_CAFFE_CORPUS"],
+                options.threads,
+                weights.name,
+                options.share,
+            )
+            result = measure(task, kinds, options.steps, options.turns)
+        lines.append(result.row())
+        print(lines[-1], flush=True)
+    print("\n".join(lines))
+    if options.write:
+        with RESULTS.open("a") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
