@@ -4,68 +4,8 @@ import os
 import pytest
 
 from geeps_caffe.errors import InputError
-from geeps_caffe.files import Disk, write_atomically, write_bytes
-
-
-class Stop(BaseException):
-    """The program is gone: nothing runs any more."""
-
-
-class FaultyDisk:
-    """A disk on which step number `at` fails with `fault`, after half of its work."""
-
-    def __init__(self, at, fault):
-        self.disk = Disk()
-        self.left = at
-        self.fault = fault
-        self.gone = False
-
-    def step(self, half=lambda: None):
-        if self.gone:
-            raise self.fault
-        self.left -= 1
-        if self.left < 0:
-            self.gone = isinstance(self.fault, Stop)
-            half()
-            raise self.fault
-
-    def create(self, path):
-        self.step()
-        return FaultyFile(self.disk.create(path), self)
-
-    def sync(self, file):
-        self.step()
-        self.disk.sync(file.file)
-
-    def rename(self, old, new):
-        self.step()
-        self.disk.rename(old, new)
-
-    def sync_folder(self, path):
-        self.step()
-        self.disk.sync_folder(path)
-
-    def remove(self, path):
-        if self.gone:
-            raise self.fault
-        self.disk.remove(path)
-
-
-class FaultyFile:
-    def __init__(self, file, disk):
-        self.file = file
-        self.disk = disk
-
-    def write(self, content):
-        self.disk.step(half=lambda: self.file.write(content[: len(content) // 2]))
-        self.file.write(content)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.file.close()
-
+from geeps_caffe.files import write_atomically, write_bytes, write_together
+from tests.faulty_disk import FaultyDisk, Stop
 
 STEPS = 6  # create, two writes, sync, rename, sync of the folder
 
@@ -128,3 +68,33 @@ def test_a_link_stays_a_link(tmp_path):
     write_bytes(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
+
+
+PAIR = 12  # steps of two files: 4 each until they are on disk, then 2 each
+
+
+@pytest.mark.parametrize("at", range(PAIR + 1))
+def test_a_second_file_is_never_there_before_the_first(tmp_path, at):
+    paths = [tmp_path / "weights", tmp_path / "state"]
+    for path in paths:
+        path.write_bytes(b"old")
+    disk = FaultyDisk(at, Stop())
+    if at < PAIR:
+        with pytest.raises(Stop):
+            write_together([(p, two_writes) for p in paths], disk)
+    else:
+        write_together([(p, two_writes) for p in paths], disk)
+    new = [path.read_bytes() == b"new content" for path in paths]
+    assert new == [at > 8, at > 10]
+
+
+@pytest.mark.parametrize("at", range(9))
+def test_a_full_disk_leaves_all_files_as_they_were(tmp_path, at):
+    paths = [tmp_path / "weights", tmp_path / "state"]
+    for path in paths:
+        path.write_bytes(b"old")
+    disk = FaultyDisk(at, OSError(errno.ENOSPC, ""))
+    with pytest.raises(InputError, match="is full"):
+        write_together([(p, two_writes) for p in paths], disk)
+    assert [path.read_bytes() for path in paths] == [b"old", b"old"]
+    assert sorted(os.listdir(tmp_path)) == ["state", "weights"]
