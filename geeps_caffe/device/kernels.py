@@ -46,11 +46,12 @@ class KernelError(TypeError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel: its C type without const, and whether a pointer."""
+    """One parameter of a kernel; `type` is that of C without const and *."""
 
     name: str
     type: str
     pointer: bool
+    constant: bool  # the kernel doesn't write what it points to
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class Kernels:
         return self._modules[file].get_function(kernel)
 
 
+def pointer(array: Any) -> int:
+    """Where a CuPy array starts on the device."""
+    return int(array.data.ptr)
+
+
 def _nothing() -> None:
     """What is left of a launch over no elements."""
 
@@ -150,14 +156,21 @@ def _expand(name: str, seen: set[str]) -> str:
 
 # -- signatures --------------------------------------------------------------------
 
-_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)\s*\{(.*?)^\}', re.S | re.M)
+_KERNEL = re.compile(
+    r'extern "C" __global__ void (\w+)\(([^)]*)\)\s*\{(.*?)^\}', re.S | re.M
+)
 
 
 @cache
 def read_signatures(file: str) -> Mapping[str, Signature]:
     """The kernels of a file, by name."""
+    return text_signatures(read_source(file))
+
+
+def text_signatures(source: str) -> Mapping[str, Signature]:
+    """The kernels in the text of a file, by name."""
     found = {}
-    for name, parameters, body in _KERNEL.findall(read_source(file)):
+    for name, parameters, body in _KERNEL.findall(source):
         parts = tuple(_parameter(part) for part in parameters.split(","))
         found[name] = Signature(name, parts, "BLOCK_LOOP(" in body)
     return found
@@ -166,7 +179,7 @@ def read_signatures(file: str) -> Mapping[str, Signature]:
 def _parameter(text: str) -> Parameter:
     words = text.replace("*", " * ").split()
     kind = " ".join(w for w in words[:-1] if w not in ("const", "*"))
-    return Parameter(words[-1], kind, "*" in words)
+    return Parameter(words[-1], kind, "*" in words, "const" in words)
 
 
 def find_signature(file: str, kernel: str) -> Signature:
@@ -186,7 +199,8 @@ def _paired(signature: Signature, args: tuple[Any, ...]) -> list[tuple[Parameter
     if len(args) != len(wanted):
         names = ", ".join(p.name for p in wanted)
         raise KernelError(
-            f"{signature.kernel}: {len(args)} arguments; expected {len(wanted)} ({names})"
+            f"{signature.kernel}: {len(args)} arguments; "
+            f"expected {len(wanted)} ({names})"
         )
     return list(zip(wanted, args, strict=True))
 
@@ -207,7 +221,9 @@ def _array(where: str, parameter: Parameter, value: Any) -> Any:
         raise KernelError(f"{where} is {type(value).__name__}; expected an array")
     allowed = ELEMENTS[parameter.type]
     if str(value.dtype) not in allowed:
-        raise KernelError(f"{where} holds {value.dtype}; expected {' or '.join(allowed)}")
+        raise KernelError(
+            f"{where} holds {value.dtype}; expected {' or '.join(allowed)}"
+        )
     if not value.flags.c_contiguous:
         raise KernelError(f"{where} is not in C order without gaps")
     return value

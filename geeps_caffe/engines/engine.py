@@ -86,7 +86,11 @@ class Engine(Protocol):
     """
 
     name: str
-    xp: ArrayModule
+
+    @property
+    def xp(self) -> ArrayModule:
+        """What layers compute with: NumPy or CuPy."""
+        ...
 
     def describe(self, request: Request) -> Description | None:
         """How `request` would run; None where this engine can't do it exactly."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from geeps_caffe.engines.cuda.engine import CudaEngine
 from geeps_caffe.engines.engine import Engine
 from geeps_caffe.engines.onednn.engine import OneDnnEngine
 from geeps_caffe.engines.onednn.library import OneDnnMissing
@@ -11,6 +12,7 @@ from geeps_caffe.errors import UsageError, unknown
 ENGINES: dict[str, Callable[[int | None], Engine]] = {
     "reference": ReferenceEngine,
     "onednn": OneDnnEngine,
+    "cuda": CudaEngine,
 }
 
 

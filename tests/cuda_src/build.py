@@ -17,6 +17,7 @@ from geeps_caffe.device.kernels import (
     find_signature,
     read_signatures,
     read_source,
+    text_signatures,
 )
 
 SHIM = Path(__file__).with_name("shim.h")
@@ -102,6 +103,11 @@ class HostModule:
 
     def get_function(self, name):
         return HostFunction(self._source, name)
+
+
+def parameters_of(source, kernel):
+    """The parameters of a kernel in a file's text."""
+    return text_signatures(source)[kernel].parameters
 
 
 def host_kernels():

@@ -1,0 +1,185 @@
+"""The GPU behind CuPy: opening it, its memory, and copies on queues of their own.
+
+Here and in engines/cuda alone is CuPy imported, when a device is first used, so a
+plan can be made on a machine that has neither.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, ArrayModule, aligned
+from geeps_caffe.device.kernels import OPTIONS, Call, Kernels, Loader, Module, pointer
+from geeps_caffe.device.streams import COPY_IN, COPY_OUT, Queues
+from geeps_caffe.errors import UsageError, unknown
+
+KERNEL_LOADERS = ("cupy", "pycuda")
+POISON = 0xFF  # in every byte: NaN as a float
+
+
+class GpuMissing(UsageError):
+    """There is no GPU that we can use; the message says what to install."""
+
+
+def open_cupy() -> ArrayModule:
+    """CuPy, with at least one device behind it.
+
+    Raises:
+        GpuMissing: CuPy is not installed, or there is no driver or no device.
+    """
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError as error:
+        raise GpuMissing(
+            "the cuda engine needs CuPy; pip install geeps-caffe[cuda13] "
+            "(or geeps-caffe[cuda12] for drivers before 580)"
+        ) from error
+    try:
+        devices = cupy.cuda.runtime.getDeviceCount()
+    except RuntimeError as error:
+        raise GpuMissing(
+            f"CuPy finds no GPU ({error}); the cuda engine needs an NVIDIA driver, and "
+            "pip install geeps-caffe[cuda13]; without one use --engine onednn"
+        ) from error
+    if not devices:
+        raise GpuMissing("this machine has no NVIDIA GPU; use --engine onednn")
+    return cupy
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Bytes of the device, as its driver counts them."""
+
+    free: int
+    total: int
+
+
+class CudaDevice:
+    """One GPU: its arenas, its queues, and the kernels compiled for it.
+
+    Args:
+        index: as CUDA counts devices.
+        kernels: what compiles and launches them, one of KERNEL_LOADERS.
+        cupy: given by tests; else what `open_cupy` finds.
+
+    Raises:
+        GpuMissing: see `open_cupy`.
+    """
+
+    def __init__(
+        self, index: int = 0, kernels: str = "cupy", cupy: ArrayModule | None = None
+    ) -> None:
+        self.cupy = cupy or open_cupy()
+        self.index = index
+        self.cupy.cuda.Device(index).use()
+        self.queues = Queues(self.cupy, blocking=kernels == "pycuda")
+        self.kernels = Kernels(find_loader(self.cupy, index, kernels))
+
+    # -- memory ----------------------------------------------------------------
+
+    def allocate(self, nbytes: int) -> Array:
+        """A zeroed block of bytes on the device: an arena. CuPy aligns it to 512."""
+        block: Array = self.cupy.zeros(aligned(nbytes), np.uint8)[:nbytes]
+        return block
+
+    def allocate_pinned(self, nbytes: int) -> Array:
+        """A zeroed NumPy block that the copy engines reach without a detour."""
+        if not nbytes:
+            return np.zeros(0, np.uint8)
+        memory = self.cupy.cuda.alloc_pinned_memory(nbytes)
+        block = np.frombuffer(memory, np.uint8, nbytes)
+        block[...] = 0
+        return block
+
+    def memory(self) -> DeviceMemory:
+        """What is free, and all there is."""
+        return DeviceMemory(*self.cupy.cuda.runtime.memGetInfo())
+
+    def to_host(self, array: Array) -> Array:
+        """A copy on the host, after all work on the array so far."""
+        self.synchronise()
+        copied: Array = self.cupy.asnumpy(array)
+        return copied
+
+    def to_device(self, array: Array) -> Array:
+        """A copy on the device."""
+        copied: Array = self.cupy.asarray(np.ascontiguousarray(array))
+        self.synchronise()
+        return copied
+
+    # -- calls of a plan -------------------------------------------------------
+
+    def bind_copy_in(self, host: Array, device: Array) -> Call:
+        """Start a copy of a pinned block to the device, on the copy-in queue."""
+        kind = self.cupy.cuda.runtime.memcpyHostToDevice
+        pointers = (pointer(device), host.ctypes.data)
+        return self._copy(pointers, (host, device), kind, COPY_IN)
+
+    def bind_copy_out(
+        self, device: Array, host: Array, *, poison: bool = False
+    ) -> Call:
+        """Start a copy of a block of the device to a pinned one, on copy-out.
+
+        With `poison` the block is overwritten with NaN then, so that a read of what
+        has left shows.
+        """
+        kind = self.cupy.cuda.runtime.memcpyDeviceToHost
+        pointers = (host.ctypes.data, pointer(device))
+        copy = self._copy(pointers, (host, device), kind, COPY_OUT)
+        if not poison:
+            return copy
+        stream, fill = self.queues.stream(COPY_OUT), self.cupy.cuda.runtime.memsetAsync
+
+        def copy_and_poison() -> None:
+            copy()
+            fill(pointer(device), POISON, device.nbytes, stream.ptr)
+
+        return copy_and_poison
+
+    def _copy(
+        self, pointers: tuple[int, int], kept: Sequence[Array], kind: int, queue: str
+    ) -> Call:
+        host, device = kept
+        assert host.nbytes == device.nbytes, "a copy of unlike sizes"
+        nbytes, stream = host.nbytes, self.queues.stream(queue)
+        copy, (target, source) = self.cupy.cuda.runtime.memcpyAsync, pointers
+
+        def start(kept: Sequence[Array] = kept) -> None:
+            copy(target, source, nbytes, kind, stream.ptr)
+
+        return start
+
+    def synchronise(self) -> None:
+        """Wait until all queues have run dry."""
+        self.queues.synchronise()
+
+
+# -- loaders -----------------------------------------------------------------------
+
+
+def find_loader(cupy: ArrayModule, index: int, name: str) -> Loader:
+    """What compiles kernel files.
+
+    Raises:
+        UsageError: there is no such loader.
+        GpuMissing: PyCUDA was asked for and is not there.
+    """
+    if name not in KERNEL_LOADERS:
+        raise UsageError(unknown("kernel loader", name, KERNEL_LOADERS))
+    return _pycuda_loader(index) if name == "pycuda" else _cupy_loader(cupy)
+
+
+def _cupy_loader(cupy: ArrayModule) -> Loader:
+    def load(source: str) -> Module:
+        module: Module = cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
+        return module
+
+    return load
+
+
+def _pycuda_loader(index: int) -> Loader:
+    pycuda = importlib.import_module("geeps_caffe.device.pycuda_module")
+    loader: Loader = pycuda.make_loader(index)
+    return loader

@@ -1,0 +1,69 @@
+"""The queues of a GPU: one computes, one copies in, one copies out.
+
+Work on one queue runs in the order in which it was handed over; queues know nothing
+of each other but through events.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from geeps_caffe.device.array import ArrayModule
+from geeps_caffe.device.kernels import Call
+
+COMPUTE, COPY_IN, COPY_OUT = QUEUES = ("compute", "copy-in", "copy-out")
+
+
+class Queues:
+    """A CUDA stream for each queue.
+
+    Args:
+        blocking: streams wait for the default stream and it for them (PyCUDA
+            launches there); else they are independent of it.
+    """
+
+    def __init__(self, cupy: ArrayModule, *, blocking: bool = False) -> None:
+        self._cupy = cupy
+        self._streams = {
+            name: cupy.cuda.Stream(non_blocking=not blocking) for name in QUEUES
+        }
+
+    def stream(self, name: str) -> Any:
+        """CuPy's stream of a queue."""
+        return self._streams[name]
+
+    def on(self, name: str) -> AbstractContextManager[Any]:
+        """Within this context all that CuPy starts goes to the queue."""
+        found: AbstractContextManager[Any] = self._streams[name]
+        return found
+
+    def event(self) -> Any:
+        """A new event, without times."""
+        return self._cupy.cuda.Event(disable_timing=True)
+
+    def bind_record(self, queue: str, event: Any) -> Call:
+        """The event happens when all work on the queue so far is done."""
+        stream = self._streams[queue]
+        return lambda: stream.record(event)
+
+    def bind_wait(self, queue: str, event: Any) -> Call:
+        """Later work on the queue waits for the event; at once if never recorded."""
+        stream = self._streams[queue]
+        return lambda: stream.wait_event(event)
+
+    def bind_graph(self, calls: list[Call]) -> Call:
+        """Record calls on the compute queue once and launch them as a CUDA graph.
+
+        They must neither synchronise nor touch the host, and do alike every time.
+        """
+        stream = self._streams[COMPUTE]
+        with stream:
+            stream.begin_capture()
+            for call in calls:
+                call()
+            graph = stream.end_capture()
+        return lambda: graph.launch(stream)
+
+    def synchronise(self) -> None:
+        """Wait for all queues."""
+        for stream in self._streams.values():
+            stream.synchronize()
