@@ -8,9 +8,21 @@ import numpy as np
 from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import Scheme
-from geeps_caffe.paramserver.table import parts_in
-from geeps_caffe.solvers import Hyper, Rule, Updater, sum_of_squares
+from geeps_caffe.paramserver.table import Segment, parts_between
+from geeps_caffe.solvers import Hyper, Updater, sum_of_squares
 from geeps_caffe.solvers.updater import CHUNK_BYTES
+
+
+class Workspace:
+    """Work arrays of one thread, for tables of one dtype and rule."""
+
+    def __init__(self, scheme: Scheme, table: int) -> None:
+        dtype = np.dtype(scheme.tables[table].dtype)
+        rule = scheme.rule_of(table)
+        self.chunk = CHUNK_BYTES // dtype.itemsize
+        self.updater = None if rule is None else Updater(rule, dtype)
+        self.sum, self.spare = np.empty((2, self.chunk), dtype)
+        self.zeros = np.zeros(self.chunk, dtype)
 
 
 @dataclass(frozen=True)
@@ -20,14 +32,22 @@ class _Piece:
     where: slice
     weights: Array
     slots: tuple[Array, ...]
-    lr_mult: float
-    decay_mult: float
+    part: Segment
 
 
 class Applier:
-    """One table (or a block of its rows) with its rule.
+    """One table, or a span of its elements, with its rule.
 
-    Pieces are cut once; applying an update allocates no array.
+    Pieces are cut once; applying an update allocates no array. A segment whose
+    `lr_mult` is 0 is not learned: its gradient counts as zeros, whatever is there.
+
+    Args:
+        scheme: all tables.
+        table: the place of this one.
+        weights: of the span, as the arrays of `history` and those given later.
+        history: the rule's arrays.
+        start: the first element of the span.
+        work: to be shared with others of this thread; made if None.
     """
 
     def __init__(
@@ -36,30 +56,18 @@ class Applier:
         table: int,
         weights: Array,
         history: Sequence[Array],
-        block: tuple[int, int] | None = None,
+        start: int = 0,
+        work: Workspace | None = None,
     ) -> None:
         self.reduce = scheme.reduce_of(table)
-        shared = scheme.tables[table]
-        rule = scheme.rule_of(table)
-        self._updater = None if rule is None else Updater(rule, shared.dtype)
-        chunk = CHUNK_BYTES // np.dtype(shared.dtype).itemsize
-        self._sum, self._spare = np.empty((2, chunk), shared.dtype)
+        self.rule = scheme.rule_of(table)  # None where updates are added
+        self._work = work or Workspace(scheme, table)
+        parts = parts_between(scheme.tables[table], start, start + weights.size)
         self._pieces = [
-            _Piece(
-                (where := slice(start, min(start + chunk, part.stop))),
-                weights[where],
-                tuple(slot[where] for slot in history),
-                part.lr_mult,
-                part.decay_mult,
-            )
-            for part in parts_in(shared, block or (0, shared.rows))
-            for start in range(part.offset, part.stop, chunk)
+            _Piece(where, weights[where], tuple(s[where] for s in history), part)
+            for part in parts
+            for where in _chunks(part, start, self._work.chunk)
         ]
-
-    @property
-    def rule(self) -> Rule | None:
-        """None where updates are added."""
-        return None if self._updater is None else self._updater.rule
 
     def squares(self, updates: Sequence[Array], reduction: Reduction) -> float:
         """The sum of squares of the reduced update."""
@@ -79,30 +87,42 @@ class Applier:
         """Advance the table by one clock.
 
         Args:
-            updates: one array a worker, of the whole table's elements; kept.
+            updates: one array a worker, of all elements of the span; kept.
             reduction: how they become one.
             hyper: of the whole solver; each segment takes its multipliers.
             scale: from clipping and iter_size; of no effect on added updates.
         """
-        if self._updater is None:
+        updater = self._work.updater
+        if updater is None:
             self._add(updates, reduction)
             return
         scale *= reduction.scale
         for piece in self._pieces:
             grad = self._add_up(piece, updates, reduction)
-            local = hyper.local(piece.lr_mult, piece.decay_mult)
-            self._updater.step_chunk(piece.weights, grad, piece.slots, local, scale)
+            local = hyper.local(piece.part.lr_mult, piece.part.decay_mult)
+            updater.step_chunk(piece.weights, grad, piece.slots, local, scale)
 
     def _add(self, updates: Sequence[Array], reduction: Reduction) -> None:
+        work = self._work
         for piece in self._pieces:
             total = self._add_up(piece, updates, reduction)
             if reduction.scale != 1.0:
-                total = np.multiply(total, reduction.scale, out=self._sum[: total.size])
+                total = np.multiply(total, reduction.scale, out=work.sum[: total.size])
             np.add(piece.weights, total, out=piece.weights)
 
     def _add_up(
         self, piece: _Piece, updates: Sequence[Array], reduction: Reduction
     ) -> Array:
-        n = piece.weights.size
+        n, work = piece.weights.size, self._work
+        if self.rule is not None and piece.part.lr_mult == 0:
+            return work.zeros[:n]
         parts = [update[piece.where] for update in updates]
-        return reduction.add_up(parts, self._sum[:n], self._spare[:n])
+        return reduction.add_up(parts, work.sum[:n], work.spare[:n])
+
+
+def _chunks(part: Segment, start: int, chunk: int) -> list[slice]:
+    """A segment in chunks, counted from the element `start` of its table."""
+    return [
+        slice(first - start, min(first + chunk, part.stop) - start)
+        for first in range(part.offset, part.stop, chunk)
+    ]

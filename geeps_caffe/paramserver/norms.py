@@ -1,18 +1,15 @@
 """The norm of the whole gradient of a clock, from all tables of all shards."""
 
-from geeps_caffe.paramserver.messages import Squares
-
 
 class Norms:
-    """Notes which tables are complete and what the shards' parts are.
+    """Notes which tables are complete and what the shards' parts of the norm are.
 
     `tables` are those that clip_gradients is about.
     """
 
-    def __init__(self, tables: list[int], shard: int, shards: int) -> None:
+    def __init__(self, tables: list[int], shards: int = 1) -> None:
         self.tables = tables
-        self.shard = shard
-        self.others = [other for other in range(shards) if other != shard]
+        self._shards = shards
         self._complete: dict[int, set[int]] = {}  # clock: tables
         self._parts: dict[int, dict[int, float]] = {}  # clock: shard: sum of squares
 
@@ -30,11 +27,11 @@ class Norms:
     def _all(self, tables: set[int]) -> bool:
         return len(tables) == len(self.tables)
 
-    def hear(self, part: Squares) -> float | None:
+    def hear(self, shard: int, clock: int, total: float) -> float | None:
         """The sum of all shards' parts, in shard order, once all are known."""
-        parts = self._parts.setdefault(part.clock, {})
-        parts[part.shard] = part.total
-        if len(parts) < 1 + len(self.others):
+        parts = self._parts.setdefault(clock, {})
+        parts[shard] = total
+        if len(parts) < self._shards:
             return None
-        del self._parts[part.clock]
-        return sum(parts[shard] for shard in sorted(parts))
+        del self._parts[clock]
+        return sum(parts[other] for other in sorted(parts))

@@ -28,6 +28,28 @@ class Reduction:
         self.factors = tuple(weights)
         self.scale = 1.0 / total
 
+    @classmethod
+    def of_parts(
+        cls, reduce: str, factors: Sequence[float], weights: Sequence[float]
+    ) -> "Reduction":
+        """How to reduce sums that hosts have made of their workers' updates.
+
+        Args:
+            reduce: `mean` or `sum`.
+            factors: what each host's sum is yet to be multiplied with.
+            weights: the sums of each host's workers' shares.
+        """
+        made = cls("sum", ())
+        if reduce == "sum":
+            return made
+        total = sum(weights)
+        if min(factors) == max(factors):
+            made.scale = factors[0] / total
+            return made
+        made.factors = tuple(factors)
+        made.scale = 1.0 / total
+        return made
+
     def add_up(self, updates: Sequence[Array], out: Array, spare: Array) -> Array:
         """The sum, yet to be scaled: in `out`, or the only update itself."""
         if self.factors is None:

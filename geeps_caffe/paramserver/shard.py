@@ -25,12 +25,10 @@ from geeps_caffe.paramserver.messages import (
     Outgoing,
     Pull,
     Push,
-    Squares,
 )
 from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
-from geeps_caffe.paramserver.table import row_blocks
 from geeps_caffe.solvers import Clipping, Hyper, normalization
 
 
@@ -60,15 +58,13 @@ class _Job:
 
 
 class Shard:
-    """Owns block `shard` of `shards` of every table's rows.
+    """Owns all tables of a host whose workers share them with no other host.
 
     One thread does the arithmetic: two were measured to be slower (they hand Python's
     lock to and fro), and one already moves memory at two thirds of its speed.
     """
 
-    def __init__(
-        self, scheme: Scheme, memory: Memory, shard: int = 0, shards: int = 1
-    ) -> None:
+    def __init__(self, scheme: Scheme, memory: Memory) -> None:
         self._scheme = scheme
         self._memory = memory
         self._workers = memory.workers
@@ -76,20 +72,14 @@ class Shard:
         nobody = [-1] * self._workers
         self._tables = [_Table(nobody.copy(), nobody.copy()) for _ in scheme.tables]
         self._appliers = [
-            Applier(
-                scheme,
-                index,
-                memory.weights[index],
-                memory.history[index],
-                row_blocks(table.rows, shards)[shard],
-            )
-            for index, table in enumerate(scheme.tables)
+            Applier(scheme, index, memory.weights[index], memory.history[index])
+            for index in range(len(scheme.tables))
         ]
         self._ready: list[_Job] = []
         clipped = [
             t for t in range(len(scheme.tables)) if scheme.rule_of(t) is not None
         ]
-        self._norms = Norms(clipped, shard, shards) if scheme.hyper.clips else None
+        self._norms = Norms(clipped) if scheme.hyper.clips else None
 
     @property
     def busy(self) -> bool:
@@ -117,8 +107,6 @@ class Shard:
                         self._advance(worker, table, clock)
             case Pull():
                 return self._pull(worker, message)
-            case Squares():
-                return self._hear(message)
             case _:
                 raise ParameterServerError(f"a shard can't take {message}")
         return self._measure()
@@ -164,18 +152,16 @@ class Shard:
     def _name(self, table: int) -> str:
         return self._scheme.tables[table].name
 
-    # Clipping: all tables of a clock must be there, on all shards, before any is used
+    # Clipping: all tables of a clock must be there before any is used
 
     def _measure(self) -> Outgoing:
-        """Where a clock has all its tables here, the part of its norm."""
+        """Where a clock has all its tables, its norm."""
         if self._norms is None:
             return []
         out: Outgoing = []
         for clock, tables in self._norms.complete():
             total = sum(self._squares(table, clock) for table in tables)
-            part = Squares(self._norms.shard, clock, total)
-            out += [(other, part) for other in self._norms.others]
-            out += self._hear(part)
+            out += self._clip(clock, total)
         return out
 
     def _squares(self, table: int, clock: int) -> float:
@@ -184,18 +170,13 @@ class Shard:
             return 0.0
         return self._appliers[table].squares(updates, reduction)
 
-    def _hear(self, part: Squares) -> Outgoing:
+    def _clip(self, clock: int, total: float) -> Outgoing:
         assert self._norms is not None
-        total = self._norms.hear(part)
-        if total is None:
-            return []
         clipping = Clipping(total**0.5, self._scheme.hyper.clip_gradients)
         for table in self._norms.tables:
-            heapq.heappush(self._ready, _Job(part.clock, table, -1, clipping))
-        return [
-            (worker, Clipped(part.clock, clipping.norm))
-            for worker in range(self._workers)
-        ]
+            heapq.heappush(self._ready, _Job(clock, table, -1, clipping))
+        told = Clipped(clock, clipping.norm)
+        return [(worker, told) for worker in range(self._workers)]
 
     # Applying
 

@@ -104,9 +104,8 @@ def row_blocks(rows: int, shards: int) -> tuple[tuple[int, int], ...]:
     return tuple(pairwise(starts))
 
 
-def parts_in(table: Table, block: tuple[int, int]) -> tuple[Segment, ...]:
-    """The segments as far as they lie within a block of rows."""
-    first, last = (row * table.row_width for row in block)
+def parts_between(table: Table, first: int, last: int) -> tuple[Segment, ...]:
+    """The segments as far as they lie within elements `first` to `last` - 1."""
     found = []
     for part in table.parts:
         start, stop = max(part.offset, first), min(part.stop, last)

@@ -5,7 +5,7 @@ import pytest
 
 from geeps_caffe.device.array import allocate
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver import Scheme, Table
+from geeps_caffe.paramserver import Scheme, Segment, Table
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.messages import (
     Beat,
@@ -15,7 +15,6 @@ from geeps_caffe.paramserver.messages import (
     Fresh,
     Pull,
     Push,
-    Squares,
 )
 from geeps_caffe.paramserver.shard import Shard
 from geeps_caffe.solvers import Hyper
@@ -24,11 +23,11 @@ from geeps_caffe.solvers import Hyper
 class Setting:
     """A shard of two workers, with its memory at hand."""
 
-    def __init__(self, *tables, shard=0, shards=1, memory=None, **scheme):
+    def __init__(self, *tables, **scheme):
         self.scheme = Scheme(tables or (Table("w", 4), Table("v", 4)), **scheme)
         size = nbytes(self.scheme, 2)
-        self.memory = memory or Memory(self.scheme, 2, allocate(size))
-        self.shard = Shard(self.scheme, self.memory, shard, shards)
+        self.memory = Memory(self.scheme, 2, allocate(size))
+        self.shard = Shard(self.scheme, self.memory)
 
     def push(self, worker, table, clock, value=1.0, rate=0.1, weight=1.0):
         self.memory.update(worker, table, clock)[:4] = value
@@ -114,34 +113,26 @@ def test_the_table_that_the_next_iteration_reads_first_is_applied_first():
     assert setting.shard.work()[0] == (0, Fresh(0, 0))
 
 
-def two_shards():
+def test_the_norm_of_all_tables_is_told_and_scales_them():
     hyper = Hyper(0.1, clip_gradients=1.0)
-    table = Table("w", 4, row_width=2)
-    first = Setting(table, rule="SGD", reduce="sum", hyper=hyper, shards=2)
-    second = Setting(
-        table,
-        rule="SGD",
-        reduce="sum",
-        hyper=hyper,
-        shard=1,
-        shards=2,
-        memory=first.memory,
-    )
-    return first, second
+    setting = Setting(rule="SGD", reduce="sum", hyper=hyper)
+    for worker in (0, 1):
+        setting.push(worker, 0, 0, value=1.0)
+    assert not setting.memory.weights[0].any()
+    setting.push(0, 1, 0, value=2.0)
+    norm = np.sqrt(4 * 2.0**2 + 4 * 4.0**2)
+    assert (1, Clipped(0, norm)) in setting.push(1, 1, 0, value=2.0)
+    for table, total in ((0, 2.0), (1, 4.0)):
+        expected = -0.1 * total / norm
+        np.testing.assert_allclose(setting.memory.weights[table][:4], expected, 1e-6)
 
 
-def test_shards_exchange_their_parts_of_the_norm_before_they_clip():
-    first, second = two_shards()
-    for setting in (first, second):
-        setting.push(0, 0, 0, value=[1.0, 1.0, 2.0, 2.0])
-    assert first.push(1, 0, 0, value=[1.0, 1.0, 2.0, 2.0]) == [(1, Squares(0, 0, 8.0))]
-    assert second.push(1, 0, 0, value=[1.0, 1.0, 2.0, 2.0]) == [
-        (0, Squares(1, 0, 32.0))
-    ]
-    assert not first.memory.weights[0].any()
-    norm = np.sqrt(40.0)
-    out = first.receive(1, Squares(1, 0, 32.0))
-    assert (1, Clipped(0, norm)) in out
-    second.receive(0, Squares(0, 0, 8.0))
-    expected = -0.1 * np.array([2.0, 2.0, 4.0, 4.0]) / norm
-    np.testing.assert_allclose(first.memory.weights[0], expected, 1e-6)
+def test_what_is_not_learned_is_no_part_of_the_norm_and_stays():
+    segments = (Segment("w", 0, 2), Segment("frozen", 2, 2, lr_mult=0.0))
+    table = Table("w", 4, segments=segments)
+    hyper = Hyper(0.1, clip_gradients=1.0, weight_decay=0.1)
+    setting = Setting(table, rule="SGD", reduce="sum", hyper=hyper)
+    junk = [1.0, 0.0, np.nan, np.inf]
+    setting.push(0, 0, 0, value=junk)
+    assert (0, Clipped(0, 2.0)) in setting.push(1, 0, 0, value=junk)
+    np.testing.assert_array_equal(setting.memory.weights[0][2:4], 0.0)

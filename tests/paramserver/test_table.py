@@ -2,7 +2,7 @@ import pytest
 
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver import Segment, Table, row_blocks
-from geeps_caffe.paramserver.table import parts_in
+from geeps_caffe.paramserver.table import parts_between
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def test_a_table_without_segments_is_one_as_a_whole():
     assert (part.offset, part.size) == (0, 300)
 
 
-def test_segments_are_cut_at_the_blocks_of_rows():
+def test_segments_are_cut_at_the_ends_of_a_span():
     segments = (Segment("w", 0, 10), Segment("b", 12, 6, lr_mult=2.0))
     table = Table("t", 18, segments=segments, row_width=4)
-    assert parts_in(table, (0, 2)) == (Segment("w", 0, 8),)
-    assert parts_in(table, (2, 5)) == (
+    assert parts_between(table, 0, 8) == (Segment("w", 0, 8),)
+    assert parts_between(table, 8, 20) == (
         Segment("w", 8, 2),
         Segment("b", 12, 6, lr_mult=2.0),
     )
