@@ -1,5 +1,7 @@
 """The Eltwise layer."""
 
+import numpy as np
+
 from geeps_caffe.device.array import Array, ArrayModule, Shapes
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.layers.base import Blobs, Layer, Run
@@ -67,7 +69,7 @@ class Eltwise(Layer):
             elif stable:
                 factor = _product(arrays[:i] + arrays[i + 1 :])
             else:
-                factor = _quotient(run.xp, arrays, i)
+                factor = _quotient(arrays, i)
             run.xp.multiply(factor, top[0].diff, out=blob.diff)
 
 
@@ -78,9 +80,9 @@ def _product(arrays: list[Array]) -> Array:
     return product
 
 
-def _quotient(xp: ArrayModule, arrays: list[Array], index: int) -> Array:
+def _quotient(arrays: list[Array], index: int) -> Array:
     """The unstable product of the others: that of all over one, nan where that is 0."""
-    with xp.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         quotient: Array = _product(arrays) / arrays[index]
     return quotient
 
