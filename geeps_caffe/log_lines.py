@@ -83,7 +83,7 @@ def lines_of(report: Report, most: int | None = MOST_OUTPUTS) -> list[Line]:
         case Finetuning():
             return finetuning_lines(report.path, report.ignored)
         case Notice():
-            return [note(report.text, report.level)]
+            return [_notice(report)]
         case Finished():
             return [_finished(report)]
 
@@ -235,6 +235,11 @@ def _param_norms(report: ParamNorms) -> Line:
         f"({number(report.l2_data)}, {number(report.l2_diff)})"
     )
     return Line("I", "net.cpp:566", text)
+
+
+def _notice(report: Notice) -> Line:
+    """Advice; never an E line, which some scripts take for the end of a run."""
+    return note(report.text, "W" if report.level == "E" else report.level)
 
 
 def _snapshotting(report: Snapshotting) -> Line:

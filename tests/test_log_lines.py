@@ -106,6 +106,21 @@ REPORTS = [
         reports.Finetuning("w.caffemodel", ("fc8",)),
         ["Finetuning from w.caffemodel", "Ignoring source layer fc8"],
     ),
+    (
+        reports.BlobMean("Forward", "conv1", "top", "conv1", "data", 0.1),
+        ["    [Forward] Layer conv1, top blob conv1 data: 0.1"],
+    ),
+    (
+        reports.BlobMean("Backward", "conv1", "param", "0", "diff", 2e-05),
+        ["    [Backward] Layer conv1, param blob 0 diff: 2e-05"],
+    ),
+    (
+        reports.ParamNorms(1.0, 2.0, 3.0, 4.0),
+        [
+            "    [Backward] All net params (data, diff): L1 norm = (1, 2); L2 norm = "
+            "(3, 4)"
+        ],
+    ),
     (Finished(10000, 0.0034), ["Iteration 10000, loss = 0.0034"]),
     (Finished(10000), ["Optimization Done."]),
     (Finished(7, early=True), ["Optimization stopped early."]),
@@ -135,6 +150,11 @@ def test_a_failed_snapshot_is_a_warning_and_no_error():
     (line,) = lines_of(reports.SnapshotFailed("p", "the disk is full"))
     assert line.severity == "W"
     assert "the disk is full" in line.text
+
+
+def test_a_notice_is_never_an_error():
+    assert lines_of(reports.Notice("old format", "E"))[0].severity == "W"
+    assert lines_of(reports.Notice("old format", "W"))[0].severity == "W"
 
 
 def flood():

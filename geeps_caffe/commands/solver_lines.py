@@ -11,7 +11,7 @@ from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.log_lines import finetuning_lines, lines_of
 from geeps_caffe.net_lines import net_lines, state_message
-from prototxt import Message
+from prototxt import Document, Message
 
 #: The field that names the training net: Caffe's place and words.
 _TRAINING = {
@@ -23,33 +23,32 @@ _TRAINING = {
 
 
 def scaffolding_lines(
-    solver: Message, path: str, trainer: Trainer, made: Sequence[Report]
+    document: Document, trainer: Trainer, made: Sequence[Report]
 ) -> list[Line]:
     """The training net, its weights, then the same for each test net.
 
     Args:
-        solver: the SolverParameter.
-        path: its file.
+        document: the solver.
         trainer: the trainer made from it.
         made: what the trainer reported meanwhile.
     """
-    named = training_net(solver, path, NetState())
+    solver = document.message
+    named = training_net(solver, document.path, NetState(), document)
     lines = [_training_line(solver)]
     lines += [n for r in made if isinstance(r, Notice) for n in lines_of(r)]
     message = named.source.message
     state = state_message("TRAIN", message.state, solver.train_state)
     lines += net_lines(message, state, trainer.net.graph)
-    rest = [report for report in made if not isinstance(report, Notice)]
-    lines += [line for report in rest for line in lines_of(report)]
-    finetuned = [report.path for report in made if isinstance(report, Finetuning)]
+    finetunings = [report for report in made if isinstance(report, Finetuning)]
+    lines += [line for report in finetunings for line in lines_of(report)]
     for test, origin in zip(trainer.tests, _test_origins(solver), strict=True):
         text = f"Creating test net (#{test.index}) specified by {origin}"
         lines.append(Line("I", "solver.cpp:190", text))
         named = trainer.training.named_tests[test.index]
         lines += _test_lines(solver, test.index, named, test.net.graph)
-        for weights in finetuned:
-            ignored = _absent_layers(weights, test.net.graph)
-            lines += finetuning_lines(weights, ignored)
+        for report in finetunings:
+            ignored = _absent_layers(report.path, test.net.graph)
+            lines += finetuning_lines(report.path, ignored)
     lines.append(Line("I", "solver.cpp:57", "Solver scaffolding done."))
     return lines
 

@@ -104,7 +104,7 @@ class _Run:
             document=self.document,
         )
         built.append(trainer)
-        session.tell(scaffolding_lines(solver, path, trainer, made))
+        session.tell(scaffolding_lines(self.document, trainer, made))
         return trainer
 
 
