@@ -6,7 +6,7 @@ import numpy as np
 
 import prototxt
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.execution.reports import Displayed
+from geeps_caffe.execution import reports
 from geeps_caffe.execution.trainer import Trainer
 from tests.examples import places
 
@@ -63,30 +63,32 @@ def lay_out(root, corpus, place, records=None):
 
 
 def losses_of(solver, iterations, settings=None, tests=True):
-    """The losses of so many iterations, and the last values of each test net.
+    """The losses of so many iterations, and the outputs of each test net after them.
 
     Run in the example's folder; the solver is changed in nothing but how long it runs
     and what it shows.
     """
     losses, tested = [], {}
-
-    def report(value):
-        if isinstance(value, Displayed):
-            losses.append(value.loss)
-        elif type(value).__name__ == "Testing":
-            tested["net"] = value.net
-        elif type(value).__name__ == "Tested":
-            tested[tested["net"]] = {o.name: o.value for o in value.outputs}
-
     message = prototxt.read_solver(solver).message
     message.max_iter, message.display, message.average_loss = iterations, 1, 1
-    if not tests:
-        message.test_interval = iterations * 10
+    if tests and message.test_interval:
+        message.test_interval = min(message.test_interval, iterations)
+    elif message.test_interval:
+        message.test_interval = iterations + 1
         message.test_initialization = False
+
+    def report(value):
+        if isinstance(value, reports.Displayed):
+            losses.append(value.loss)
+        elif isinstance(value, reports.Testing):
+            tested[value.net] = None
+        elif isinstance(value, reports.Tested):
+            net = next(net for net, found in tested.items() if found is None)
+            tested[net] = {o.name: o.value for o in value.outputs}
+
     trainer = Trainer(message, solver, settings or RunSettings(seed=1), report)
     trainer.solve()
     trainer.close()
-    tested.pop("net", None)
     return losses[:iterations], tested
 
 

@@ -61,7 +61,7 @@ def test_a_missing_folder_is_made_before_training(place):
 
 def test_a_folder_that_cannot_be_made_is_named_before_training(place):
     (place / "file").write_text("")
-    with pytest.raises(InputError, match=r"snapshot_prefix 'file/x': the folder 'file'"):
+    with pytest.raises(InputError, match="'file/x': the folder 'file'"):
         Run('snapshot: 1 snapshot_prefix: "file/x"')
     with (
         Run('snapshot_prefix: "file/x" max_iter: 1') as run,

@@ -6,7 +6,6 @@ import pytest
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution import reports
-from geeps_caffe.execution import reports
 from geeps_caffe.execution.reports import (
     BlobMean,
     Clipped,
@@ -35,9 +34,7 @@ def place(tmp_path):
 
 def story(run):
     """Kinds of reports in order, with the iterations that they name."""
-    return [
-        (type(report).__name__, getattr(report, "iteration", None)) for report in run.told
-    ]
+    return [(type(r).__name__, getattr(r, "iteration", None)) for r in run.told]
 
 
 # -- order ---------------------------------------------------------------------
@@ -82,11 +79,12 @@ def test_no_iterations_are_a_test_at_the_first(place):
         ]
 
 
-@pytest.mark.parametrize(("first", "expected"), [("true", [0, 2, 4]), ("false", [2, 4])])
-def test_the_first_test_can_be_left_out(first, expected):
-    with Run(TEST + f"max_iter: 4 test_initialization: {first}") as run:
+@pytest.mark.parametrize("first", [True, False])
+def test_the_first_test_can_be_left_out(first):
+    with Run(TEST + f"max_iter: 4 test_initialization: {str(first).lower()}") as run:
         run.trainer.solve()
-    assert [report.iteration for report in run.of(reports.Testing)] == expected
+    tested = [report.iteration for report in run.of(reports.Testing)]
+    assert tested == ([0, 2, 4] if first else [2, 4])
 
 
 # -- tests ---------------------------------------------------------------------
@@ -111,8 +109,8 @@ def test_no_test_iterations_are_no_fault():
 
 def test_several_test_nets_have_their_own_states(place):
     stages = "".join(
-        'layer { name: "%s" type: "Power" bottom: "ip" top: "%s" '
-        'include { stage: "%s" phase: TEST } }\n' % (s, s, s)
+        f'layer {{ name: "{s}" type: "Power" bottom: "ip" top: "{s}" '
+        f'include {{ stage: "{s}" phase: TEST }} }}\n'
         for s in ("one", "two")
     )
     (place / "net.prototxt").write_text(NET + stages)
@@ -316,7 +314,7 @@ def test_a_request_to_stop_is_followed_after_the_iteration():
         run.trainer.solve()
         assert run.trainer.iteration == 3
         assert run.trainer.stopped
-    assert [r.path for r in run.of(Snapshotting)][0] == "solver_iter_3.caffemodel"
+    assert run.of(Snapshotting)[0].path == "solver_iter_3.caffemodel"
     assert run.told[-1] == Finished(3, early=True)
 
 
