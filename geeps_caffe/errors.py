@@ -88,4 +88,5 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     names = {n.lower(): n for n in sorted(known)}  # wrong case is the usual slip
     close = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f"; did you mean {names[close[0]]!r}?" if close else ""
-    return f"unknown {what} {name!r}{hint} (known: {', '.join(names.values())})"
+    listed = ", ".join(names.values()) or "none"
+    return f"unknown {what} {name!r}{hint} (known: {listed})"

@@ -7,6 +7,7 @@ from typing import Any
 from geeps_caffe.device.array import Shape
 from geeps_caffe.errors import GraphError, unknown
 from geeps_caffe.graph.filter import NetState, included
+from geeps_caffe.graph.forks import fork_of
 from geeps_caffe.graph.graph import Graph, Node, Value
 from geeps_caffe.graph.needs import with_needs
 from geeps_caffe.graph.params import ParamTable
@@ -130,11 +131,7 @@ class _Builder:
 
     def _layer(self, spec: Any, place: str) -> Layer:
         if spec.type not in LAYERS:
-            where = f" at {place}" if place else ""
-            raise GraphError(
-                f"layer {spec.name!r}{where}: "
-                + unknown("layer type", spec.type, LAYERS)
-            )
+            raise GraphError(_unknown_type(spec, place))
         phase = (
             ("TRAIN", "TEST")[spec.phase]
             if spec.HasField("phase")
@@ -176,6 +173,19 @@ class _Builder:
             outputs=tuple(self.unread),
             input_shapes=self.input_shapes,
         )
+
+
+def _unknown_type(spec: Any, place: str) -> str:
+    where = f" at {place}" if place else ""
+    fork = fork_of(spec.type)
+    if fork is None:
+        advice = unknown("layer type", spec.type, LAYERS)
+    else:
+        advice = (
+            f"type {spec.type!r} is not of Caffe but of {fork}; replace the layer, or "
+            "write it as a Python layer"
+        )
+    return f"layer {spec.name!r}{where}: {advice}"
 
 
 def _top_shapes(
