@@ -46,7 +46,8 @@ def net_lines(net: Message, state: Message, graph: Graph) -> list[Line]:
         lines.append(Line("I", "net.cpp:139", text))
         lines += _shared_params(graph, node)
     lines += [_backward(node) for node in reversed(graph.nodes)]
-    for blob in sorted(graph.outputs):
+    named = {top for node in graph.nodes for top in node.layer.spec.top}
+    for blob in sorted(named.intersection(graph.outputs)):
         text = f"This network produces output {blob}"
         lines.append(Line("I", "net.cpp:244", text))
     lines.append(Line("I", "net.cpp:257", "Network initialization done."))

@@ -19,7 +19,7 @@ from geeps_caffe.errors import EXIT_BUG, UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import test_nets, training_net
 from geeps_caffe.graph.filter import NetState
-from geeps_caffe.schedule.check import check_plan
+from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.show import show_plan
 
 Titled: TypeAlias = tuple[str, RunSettings, PlannedNet]
@@ -34,11 +34,12 @@ def main(argv: list[str]) -> int:
     faults = 0
     for title, settings, net in nets:
         plan = plan_of(net, settings)
+        found = find_faults(plan)
         print(f"{title}\n")
-        print(show_plan(plan, net.graph))
-        for fault in check_plan(plan):
-            faults += 1
-            print(f"FAULT: {fault}")
+        print(show_plan(plan, net.graph, found[0].position if found else None))
+        for fault in found:
+            print(f"FAULT: {fault.sentence}")
+        faults += len(found)
     return EXIT_BUG if faults else 0
 
 

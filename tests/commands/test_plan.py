@@ -1,0 +1,54 @@
+import pytest
+
+from geeps_caffe.commands.plan import main
+from geeps_caffe.errors import PlanError, UsageError
+
+
+def number(text, what):
+    """The first figure that a printed plan gives for something."""
+    line = next(line for line in text.splitlines() if line.startswith(what))
+    return int(line[len(what) :].split()[0].replace(",", ""))
+
+
+def test_a_solver_has_a_plan_for_each_of_its_nets(job, capsys):
+    assert main(["-solver=solver.prototxt"]) == 0
+    shown = capsys.readouterr().out
+    assert "Training net 'small' of solver.prototxt" in shown
+    assert "Test net #0 of solver.prototxt" in shown
+    assert "forward ip" in shown
+    assert "backward ip" in shown
+    assert "update table ip" in shown
+    assert "FAULT" not in shown
+
+
+@pytest.mark.parametrize(("phase", "backward"), [("TRAIN", True), ("TEST", False)])
+def test_a_model_is_planned_for_its_phase(job, capsys, phase, backward):
+    assert main(["-model=net.prototxt", f"-phase={phase}"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{phase} net 'small' of net.prototxt" in shown
+    assert ("backward ip" in shown) == backward
+
+
+def test_a_budget_is_kept(job, capsys):
+    main(["-model=net.prototxt"])
+    plain = capsys.readouterr().out
+    main(["-model=net.prototxt", "-memory=80%"])
+    tight = capsys.readouterr().out
+    assert number(tight, "arena") <= 0.8 * number(plain, "arena")
+    assert number(tight, "arena") >= number(tight, "least arena")
+
+
+def test_too_small_a_budget_is_refused_with_the_least_one(job):
+    with pytest.raises(PlanError, match="Give at least"):
+        main(["-model=net.prototxt", "-memory=1B"])
+
+
+@pytest.mark.parametrize("flags", [[], ["-solver=a", "-model=b"]])
+def test_one_file_is_planned(job, flags):
+    with pytest.raises(UsageError, match="give either -solver FILE or -model FILE"):
+        main(flags)
+
+
+def test_an_unknown_phase_is_refused(job):
+    with pytest.raises(UsageError, match="-phase is 'BOTH'"):
+        main(["-model=net.prototxt", "-phase=BOTH"])
