@@ -4,6 +4,7 @@ Each function gets the root (`examples/...` lies in it), the corpus, and how man
 records to take (None: all).
 """
 
+import gzip
 import lzma
 import shutil
 from pathlib import Path
@@ -48,17 +49,31 @@ def digits(corpus, part, records=None):
     return images[:records], labels[:records]
 
 
-def siamese(root, corpus):
+def siamese(root, corpus, records=None):
     """examples/siamese with its LevelDBs."""
     copy_examples(root, corpus, "siamese")
     folder = corpus / "data" / "mnist"
     for part, name in (("train", "train"), ("t10k", "test")):
         files = [
-            str(folder / f"{part}-{kind}-ubyte.gz")
-            for kind in ("images-idx3", "labels-idx1")
+            str(_first(folder / f"{part}-{kind}-ubyte.gz", root, item, records))
+            for kind, item in (("images-idx3", 784), ("labels-idx1", 1))
         ]
         place = root / "examples" / "siamese" / f"mnist_siamese_{name}_leveldb"
         assert convert_mnist_siamese_data.main([*files, str(place)]) == 0
+
+
+def _first(path, root, item, records):
+    """An IDX file with the first records only, of `item` bytes each."""
+    if records is None:
+        return path
+    content = gzip.decompress(path.read_bytes())
+    head = len(content) - int.from_bytes(content[4:8], "big") * item
+    count = records.to_bytes(4, "big")
+    target = root / path.stem
+    target.write_bytes(
+        content[:4] + count + content[8 : head + records * item]
+    )
+    return target
 
 
 def cifar10(root, corpus, records=None):

@@ -51,7 +51,7 @@ def lay_out(root, corpus, place, records=None):
         places.mnist(root, corpus, records)
         places.write_auto_nets(root)
     elif place == "siamese":
-        places.siamese(root, corpus)
+        places.siamese(root, corpus, records)
     elif place == "hdf5":
         places.hdf5_classification(root, corpus)
         for net in ("train_val", "nonlinear_train_val"):
@@ -62,20 +62,19 @@ def lay_out(root, corpus, place, records=None):
         places.cifar10(root, corpus, records)
 
 
-def losses_of(solver, iterations, settings=None, tests=True):
+def losses_of(solver, iterations, settings=None, tests=None):
     """The losses of so many iterations, and the outputs of each test net after them.
 
     Run in the example's folder; the solver is changed in nothing but how long it runs
-    and what it shows.
+    and what it shows. `tests` are the most batches of each test net.
     """
     losses, tested = [], {}
     message = prototxt.read_solver(solver).message
     message.max_iter, message.display, message.average_loss = iterations, 1, 1
-    if tests and message.test_interval:
+    if message.test_interval:
         message.test_interval = min(message.test_interval, iterations)
-    elif message.test_interval:
-        message.test_interval = iterations + 1
-        message.test_initialization = False
+    if tests is not None:
+        message.test_iter[:] = [min(count, tests) for count in message.test_iter]
 
     def report(value):
         if isinstance(value, reports.Displayed):

@@ -34,14 +34,15 @@ def test_an_example_of_caffes_runs_unchanged(example, roots, corpus, monkeypatch
     iterations = ITERATIONS.get(example.place, 40)
     with inside(root / example.folder):
         settings = RunSettings(seed=1, threads=2)
-        losses, _ = losses_of(example.solver, iterations, settings, tests=False)
+        losses, tested = losses_of(example.solver, iterations, settings, tests=1)
     assert len(losses) == iterations
     assert fall(losses, max(iterations // 8, 1)) < 1
+    assert all(tested.values())
 
 
 def test_both_test_nets_of_a_consolidated_solver_are_tested(roots, corpus):
     example = next(e for e in EXAMPLES if "consolidated" in e.solver)
     with inside(roots("mnist", corpus) / example.folder):
-        _, tested = losses_of(example.solver, 1, RunSettings(seed=1, threads=2))
+        _, tested = losses_of(example.solver, 1, RunSettings(seed=1, threads=2), 1)
     assert set(tested) == {0, 1}
     assert all(set(values) == {"accuracy", "loss"} for values in tested.values())
