@@ -104,9 +104,9 @@ class CudaDevice:
         return copied
 
     def to_device(self, array: Array) -> Array:
-        """A copy on the device."""
+        """A copy on the device, there when this returns."""
         copied: Array = self.cupy.asarray(np.ascontiguousarray(array))
-        self.synchronise()
+        self.cupy.cuda.get_current_stream().synchronize()
         return copied
 
     # -- calls of a plan -------------------------------------------------------

@@ -23,6 +23,8 @@ class DeviceArray(np.ndarray):
 
     def get(self, out=None):
         note(self, [self], [], "get")
+        if self.machine is not None:
+            self.machine.current[-1].synchronize()
         return np.array(plain(self))
 
     def set(self, host):
@@ -30,12 +32,14 @@ class DeviceArray(np.ndarray):
         plain(self)[...] = host
 
     def __setitem__(self, key, value):
+        refuse(self, [value, *(key if isinstance(key, tuple) else [key])])
         values = [value] if isinstance(value, DeviceArray) else []
         target = plain(self)[key] if _basic(key) else plain(self)
         note(self, values, [target] if isinstance(target, np.ndarray) else [self], "=")
         plain(self)[plain(key)] = plain(value)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        refuse(self, inputs)
         outs = out if isinstance(out, tuple) else (out,)
         written = [*outs, inputs[0]] if method == "at" else list(outs)
         note(self, inputs, written, ufunc.__name__)
@@ -49,6 +53,7 @@ class DeviceArray(np.ndarray):
         return own(result, self.machine)
 
     def __array_function__(self, function, types, args, options):
+        refuse(self, [*args, *options.values()])
         reads = list(_arrays((args, options)))
         target = options.get("out")
         target = args[0] if function is np.copyto else target
@@ -93,6 +98,14 @@ def _arrays(value):
 def _basic(key):
     parts = key if isinstance(key, tuple) else (key,)
     return all(isinstance(p, int | slice | type(...) | np.integer) for p in parts)
+
+
+def refuse(array, values):
+    """Host arrays beside device arrays are an error in CuPy, and here if `strict`."""
+    if array.machine is not None and array.machine.strict:
+        for value in values:
+            if type(value) is np.ndarray and value.ndim:
+                raise TypeError("an array of the host meets one of the device")
 
 
 def span(array):

@@ -15,6 +15,7 @@ class Machine:
 
     def __init__(self, late=False, check=False):
         self.late = late
+        self.strict = False  # see arrays.refuse
         self.order = Order() if check else None
         self.null = Stream(self)
         self.streams = [self.null]

@@ -103,6 +103,7 @@ def _cuda(machine):
         Device=lambda index: SimpleNamespace(use=lambda: None),
         Stream=stream,
         Event=Event,
+        get_current_stream=lambda: machine.current[-1],
         alloc_pinned_memory=bytearray,
         cublas=Blas(machine),
         device=SimpleNamespace(get_cublas_handle=lambda: 1),

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.backend import CudaDevice
+from geeps_caffe.device.streams import COMPUTE
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
 from geeps_caffe.engines.cuda.kit import Kit, Pass, in_turn
 from geeps_caffe.engines.cuda.matrices import Matrices
@@ -110,9 +111,9 @@ class CudaEngine:
 
     def _copy(self, source: Array, target: Array) -> None:
         on_device = self.xp.ndarray
-        if isinstance(source, on_device) == isinstance(target, on_device):
+        if isinstance(source, on_device) and not isinstance(target, on_device):
+            source = self.device.to_host(source)
+        elif isinstance(target, on_device) and not isinstance(source, on_device):
+            source = self.device.to_device(source)
+        with self.device.queues.on(COMPUTE):
             target[...] = source
-        elif isinstance(target, on_device):
-            target.set(np.ascontiguousarray(source))
-        else:
-            target[...] = source.get()  # type: ignore[attr-defined]
