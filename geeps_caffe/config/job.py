@@ -20,6 +20,9 @@ class RunSettings:
     ranks: int = 1
     batch_mode: str = "per-worker"  # or "global": batch_size is shared out
     reduce: str = "mean"  # or "sum", as the original GeePS
+    batchnorm: str = "local"  # or "sync": statistics of all workers' batches
+    test_on: str = "all"  # ranks that share a test's batches; or "first"
+    slack: int = 0  # clocks that a worker may be ahead of the slowest; -1: no bound
     seed: int | None = None  # None: the solver's random_seed, or the clock
     level: int = 0
     stages: tuple[str, ...] = ()

@@ -21,16 +21,28 @@ class Batch:
 
 @dataclass(frozen=True)
 class Share:
-    """This rank's share of the stream: record i goes to rank i mod `ranks`."""
+    """This rank's share of the stream: record i goes to rank i mod `ranks`.
+
+    With `whole`, batch i does: its records are those that one process alone would
+    have in a batch.
+    """
 
     batch: int  # records of this rank in a batch
     rank: int = 0
     ranks: int = 1
+    whole: bool = False
 
     @property
     def together(self) -> int:
         """Records that a step takes on all ranks."""
         return self.batch * self.ranks
+
+    def within(self) -> Array:
+        """The places of this rank's records, int64, counted from a step's first."""
+        numbers = np.arange(self.batch, dtype=np.int64)
+        if self.whole:
+            return numbers + self.rank * self.batch
+        return numbers * self.ranks + self.rank
 
 
 def share(batch_size: int, rank: int, ranks: int, global_batch: bool) -> Share:
@@ -68,8 +80,7 @@ class Sampler:
     def batch(self, number: int) -> Batch:
         """The batch after `number` others since the start or the last restore."""
         share = self.share
-        within = np.arange(share.batch, dtype=np.int64) * share.ranks + share.rank
-        places = self._start + number * share.together + within
+        places = self._start + number * share.together + share.within()
         return Batch(places, self.order.records(places))
 
     def state(self, taken: int) -> dict[str, int | None]:

@@ -9,7 +9,7 @@ import numpy as np
 from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.device.philox import Stream
 from geeps_caffe.engines.engine import Call, Engine, plain_layout
-from geeps_caffe.execution.layer_code import CodeBinder
+from geeps_caffe.execution.layer_code import CodeBinder, Others
 from geeps_caffe.execution.memory import ParamMemory, PlanMemory, TurnArena
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import first_elements
@@ -47,6 +47,7 @@ class Executor:
         params: ParamMemory,
         tables: Tables | None = None,
         *,
+        others: Others | None = None,
         turns: TurnArena | None = None,
         seed: int = 1,
         poison: bool = False,
@@ -56,7 +57,9 @@ class Executor:
         self.streams = {n.index: _stream(seed, n.name) for n in graph.nodes}
         self._tables = tables
         self._poison = poison
-        self._code = CodeBinder(graph, plan, self.memory, engine.xp, self.streams)
+        self._code = CodeBinder(
+            graph, plan, self.memory, engine.xp, self.streams, others
+        )
         self._ordinal = 0
         #: The call of each instruction of the plan.
         self.calls = [self._bind(i, entry) for i, entry in enumerate(plan.instructions)]

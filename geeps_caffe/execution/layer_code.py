@@ -1,6 +1,7 @@
 """Binding a layer's own array-module code to the arrays of a plan."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -12,8 +13,19 @@ from geeps_caffe.execution.memory import PlanMemory
 from geeps_caffe.execution.shapes import RunTimeShapes
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import Blob, Run, first_elements
+from geeps_caffe.layers.loss import Loss
 from geeps_caffe.schedule.instructions import Compute, Load
 from geeps_caffe.schedule.plan import Plan
+
+
+class Others(Protocol):
+    """The other workers, as layers of a training net see them within an iteration."""
+
+    def total(self, values: Array) -> Array:
+        """The sums over all workers, of float64; all must ask alike."""
+
+    def settle(self, loss: Loss) -> None:
+        """After a loss's forward: agree on what its gradient is divided by."""
 
 
 class CodeBinder:
@@ -26,9 +38,11 @@ class CodeBinder:
         memory: PlanMemory,
         xp: ArrayModule,
         streams: Mapping[int, Stream],
+        others: Others | None = None,
     ) -> None:
         self.graph, self.memory = graph, memory
         self.xp, self.streams = xp, streams
+        self.others = others
         self.shapes = RunTimeShapes(graph, plan.program.dynamic)
         self.iteration = 0
 
@@ -72,18 +86,28 @@ class CodeBinder:
         return found
 
     def _run(self, node: Node, params: list[Blob], saved: list[Array]) -> Run:
-        return Run(self.xp, params, saved, self.streams[node.index])
+        run = Run(self.xp, params, saved, self.streams[node.index])
+        if self.others is not None:
+            run.total = self.others.total
+        return run
 
     def _forward(
         self, node: Node, run: Run, bottom: list[Blob], top: list[Blob]
     ) -> Call:
-        layer = node.layer
+        layer, others = node.layer, self.others
 
         def forward() -> None:
             run.iteration = self.iteration
             layer.forward(run, bottom, top)
 
-        return forward
+        if others is None or not isinstance(layer, Loss):
+            return forward
+
+        def forward_with_others() -> None:
+            forward()
+            others.settle(layer)
+
+        return forward_with_others
 
     def _backward(
         self, node: Node, run: Run, bottom: list[Blob], top: list[Blob]

@@ -8,6 +8,7 @@ import numpy as np
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.engines.engine import Engine, Layout
 from geeps_caffe.execution.executor import Executor
+from geeps_caffe.execution.layer_code import Others
 from geeps_caffe.execution.memory import ParamMemory, TurnArena
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
@@ -51,6 +52,7 @@ class PlannedNet:
     limits: Limits = Limits()
     seed: int = 1
     tables: ParamTables | None = None
+    others: Others | None = None  # of a net that trains with several workers
     program: Program = field(init=False)
     _executor: Executor | None = field(init=False, default=None)
     _plans: dict[tuple[tuple[str, Shape], ...], tuple[Graph, Program, Executor]] = (
@@ -79,6 +81,7 @@ class PlannedNet:
                 self.engine,
                 self.params,
                 self.tables,
+                others=self.others,
                 turns=self.limits.turns,
                 seed=self.seed,
                 poison=self.limits.poison,

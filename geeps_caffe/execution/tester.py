@@ -1,6 +1,7 @@
-"""Test nets: the mean of their outputs over test_iter batches."""
+"""Test nets: the mean of their outputs over test_iter batches, on one rank or all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,10 +10,30 @@ from geeps_caffe.execution.nets import NamedNet
 from geeps_caffe.execution.reports import Output, Tested
 from geeps_caffe.execution.training import Training
 from geeps_caffe.execution.weights import copy_weights
+from geeps_caffe.graph.graph import Graph
+from geeps_caffe.layers.source import SourceLayer
+
+MOST_VALUES = 1 << 16  # of all batches, up to which they are added in batch order
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Which batches of a test are this rank's."""
+
+    rank: int = 0
+    ranks: int = 1
+
+    def batches(self, done: int, iterations: int) -> list[int]:
+        """Those of the next test, from 0, if `done` batches were tested before."""
+        return [b for b in range(iterations) if (done + b) % self.ranks == self.rank]
 
 
 class TestNet:
-    """A net in phase TEST on the params of the training net."""
+    """A net in phase TEST on the params of the training net.
+
+    Where all its data come from source layers, the ranks test its batches by turns and
+    add up; else rank 0 tests alone and the others report nothing.
+    """
 
     __test__ = False  # not a test of ours
 
@@ -20,7 +41,19 @@ class TestNet:
         self, index: int, named: NamedNet, training: Training, iterations: int
     ) -> None:
         self.index, self.iterations = index, iterations
-        self.net = training.other_net(named)
+        self._training = training
+        settings = training.settings
+        self._share, self._done = _Share(), 0
+        self.mine = True  # whether this rank takes part
+        if settings.ranks > 1 and settings.test_on == "all":
+            self.net = training.other_net(named, training.spread)
+            if _can_be_spread(self.net.graph):
+                self._share = _Share(settings.rank, settings.ranks)
+            else:
+                self.net.close()
+        if settings.ranks == 1 or self._share.ranks == 1:
+            self.net = training.other_net(named)
+            self.mine = settings.rank == 0
         self._shared = training.shared(self.net.graph)
 
     def copy_weights(self, path: str) -> None:
@@ -29,25 +62,51 @@ class TestNet:
             copy_weights(self.net, path, self._shared)
 
     def run(self, stop: Callable[[], bool], with_loss: bool) -> Tested:
-        """Test; `stop` is asked before each batch."""
-        sums: list[float] = []
-        outputs: list[Output] = []
-        loss = 0.0
-        for batch in range(self.iterations):
+        """Test; `stop` is asked before each batch. The same result on all ranks."""
+        if not self.mine or not self.iterations:
+            return Tested((), 0.0 if with_loss else None)
+        rows: dict[int, list[float]] = {}  # by batch: outputs, then the loss
+        for batch in self._share.batches(self._done, self.iterations):
             if stop():
                 return Tested((), interrupted=True)
-            outputs, batch_loss = forward_outputs(self.net, batch)
-            loss += batch_loss if with_loss else 0.0
-            values = [output.value for output in outputs]
-            sums = (
-                [a + b for a, b in zip(sums, values, strict=True)] if sums else values
-            )
+            outputs, loss = forward_outputs(self.net, batch)
+            rows[batch] = [*(output.value for output in outputs), loss]
+        self._done += self.iterations
+        outputs = outputs_now(self.net)
+        *sums, loss = self._sums(rows, len(outputs) + 1)
         means = tuple(
             Output(o.index, o.name, total / self.iterations, o.weight)
             for o, total in zip(outputs, sums, strict=True)
         )
-        loss /= max(self.iterations, 1)
-        return Tested(means, loss if with_loss else None)
+        return Tested(means, loss / self.iterations if with_loss else None)
+
+    def _sums(self, rows: Mapping[int, Sequence[float]], width: int) -> list[float]:
+        """Over all batches; in their order, as one process has it, if they are few."""
+        if self._share.ranks == 1:
+            return _in_order(list(rows.values()))
+        total = self._training.client.total
+        if self.iterations * width > MOST_VALUES:
+            return total(_in_order([[0.0] * width, *rows.values()]))
+        values = np.zeros((self.iterations, width))
+        for batch, row in rows.items():
+            values[batch] = row
+        flat = total(values.reshape(-1).tolist())
+        return _in_order(np.array(flat).reshape(values.shape).tolist())
+
+
+def _in_order(rows: Sequence[Sequence[float]]) -> list[float]:
+    """The sums of columns, row after row."""
+    sums = list(rows[0])
+    for row in rows[1:]:
+        sums = [a + b for a, b in zip(sums, row, strict=True)]
+    return sums
+
+
+def _can_be_spread(graph: Graph) -> bool:
+    """Whether what a batch holds depends on its number alone."""
+    return all(
+        isinstance(node.layer, SourceLayer) for node in graph.nodes if not node.bottoms
+    )
 
 
 def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:
@@ -55,8 +114,13 @@ def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:
     net.follow_sources()
     net.executor.begin(batch, np.arange(1, dtype=np.int64))
     net.executor.forward()
+    return outputs_now(net), net.loss()
+
+
+def outputs_now(net: PlannedNet) -> list[Output]:
+    """The numbers of all outputs as they are in memory, one after the other."""
     found: list[Output] = []
     for name, weight, data in net.outputs():
         for value in np.asarray(data).reshape(-1):
             found.append(Output(len(found), name, float(value), weight))
-    return found, net.loss()
+    return found

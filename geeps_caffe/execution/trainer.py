@@ -8,7 +8,7 @@ import numpy as np
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
-from geeps_caffe.errors import GeepsCaffeError
+from geeps_caffe.errors import GeepsCaffeError, PeerLost
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.net import PlannedNet
@@ -155,10 +155,10 @@ class Trainer:
             InputError: a file can't be written.
         """
         names = file_names(self.solver, self.path, self.iteration)
-        history = self._history().blobs()
-        positions = self.training.positions()
         if self.settings.rank != 0:
             return names.weights
+        history = self._history().blobs()
+        positions = self.training.positions()
         self.report(reports.Snapshotting(names.weights, "weights", names.hdf5))
         self.report(reports.Snapshotting(names.state, "state", names.hdf5))
         weights = weights_writer(self.net, names.hdf5, self._diffs())
@@ -193,8 +193,11 @@ class Trainer:
 
     def _try_snapshot(self) -> None:
         """A snapshot on the way: if it fails, training goes on."""
+        self.training.settle()
         try:
             self.snapshot()
+        except PeerLost:
+            raise
         except (GeepsCaffeError, PrototxtError, OSError) as error:
             prefix = snapshot_prefix(self.solver, self.path)
             self.report(reports.SnapshotFailed(prefix, str(error)))
@@ -225,9 +228,13 @@ class Trainer:
 
     def _last_snapshot(self) -> None:
         """snapshot_after_train, unless there is one of this iteration."""
+        if not self.solver.snapshot_after_train:
+            return
+        self.training.settle()  # all ranks, though but one writes
         every = self.solver.snapshot
-        due = self.solver.snapshot_after_train and self._saved != self.iteration
-        if due and not (every and self.iteration % every == 0):
+        if self._saved != self.iteration and not (
+            every and self.iteration % every == 0
+        ):
             self.snapshot()
 
     def step(self, iterations: int) -> None:

@@ -1,7 +1,7 @@
 """The training net on the parameter server: one iteration, and what surrounds it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,12 +9,13 @@ import numpy as np
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import open_engine
-from geeps_caffe.errors import InputError
+from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, SolverNets
+from geeps_caffe.execution.others import Exchange, average_state
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.tables import ParamTables, assign_tables
 from geeps_caffe.execution.weights import fill_params
@@ -40,9 +41,10 @@ class Training:
         client: Client | None,
     ) -> None:
         self.solver, self.settings = solver, settings
-        self.seed = run_seed(solver, settings)
-        self.engine = open_engine(settings.engine, settings.threads)
         self.client = client or Client(LocalStore())
+        self.seed = run_seed(solver, settings, self.client)
+        self.engine = open_engine(settings.engine, settings.threads)
+        self._others = _exchange(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
         self.limits = limits_of(settings)
@@ -51,7 +53,9 @@ class Training:
         self.tables = self._make_tables()
         self.net.tables = self.tables
         self.batch = largest_batch(self.net.graph)
-        fill_params(self.net, self.seed)
+        if self._others is not None:
+            self._others.watch(self.net)
+        fill_params(self.net, self.seed, self._not_mine())
         self.publish_weights()
         if self.tables.keys:
             self.client.start_iterations()
@@ -73,13 +77,19 @@ class Training:
             self.engine,
             options,
             table_of=assign_tables(graph),
+            others=self._others,
             limits=self.limits,
             seed=self.seed,
         )
 
-    def other_net(self, named: NamedNet) -> PlannedNet:
-        """A test net on the params of the training net, matched by layer name."""
-        graph = build_graph(named.source, named.state, self._setting())
+    def other_net(self, named: NamedNet, setting: Setting | None = None) -> PlannedNet:
+        """A test net on the params of the training net, matched by layer name.
+
+        Args:
+            named: the net.
+            setting: its share of the records; None: as one process alone.
+        """
+        graph = build_graph(named.source, named.state, setting or self.alone)
         names = self.shared(graph)
         options = Options(
             self.settings.dtype,
@@ -107,14 +117,35 @@ class Training:
         """Param keys of another net -> those of the training net's same blobs."""
         return shared_names(graph, self.net.graph)
 
+    @property
+    def alone(self) -> Setting:
+        """A net that this process runs alone."""
+        return Setting(seed=self.seed)
+
+    @property
+    def spread(self) -> Setting:
+        """A net whose whole batches are spread over the ranks, by turns."""
+        settings = self.settings
+        return Setting(
+            rank=settings.rank,
+            ranks=settings.ranks,
+            whole_batches=True,
+            seed=self.seed,
+        )
+
     def _setting(self) -> Setting:
         settings = self.settings
         return Setting(
             rank=settings.rank,
             ranks=settings.ranks,
             global_batch=settings.batch_mode == "global",
+            synced=settings.batchnorm == "sync",
             seed=self.seed,
         )
+
+    def _not_mine(self) -> Collection[str]:
+        """The params whose first values another rank sets: one fills the tables."""
+        return () if self.settings.rank == 0 else self.net.table_of
 
     def _make_tables(self) -> ParamTables:
         tables = ParamTables(self.client, self.net.program, self.net.graph)
@@ -128,14 +159,16 @@ class Training:
         return tables
 
     def publish_weights(self) -> None:
-        """Make the weights in this worker's memory those of all workers.
+        """Make the weights in rank 0's memory those of all workers; all must call it.
 
-        With one worker, or one host at slack 0, they lie in the tables already.
+        With one worker they lie in the tables already.
         """
-        if self.settings.ranks > 1:
+        if self.settings.ranks == 1:
+            return
+        if self.settings.rank == 0:
             for table, size in self.tables.totals.items():
                 self.client.assign(table, np.array(self.client.memory(table)[:size]))
-            self.client.barrier()
+        self.client.barrier()
 
     # -- run -------------------------------------------------------------------
 
@@ -162,6 +195,7 @@ class Training:
 
     def forward_only(self, iteration: int) -> float:
         """One forward pass at the present weights, without an update."""
+        self._refresh()
         self.net.follow_sources()
         self.net.executor.begin(iteration, self._records(0))
         self.net.executor.run(
@@ -176,9 +210,18 @@ class Training:
         return first + np.arange(self.batch, dtype=np.int64) * ranks + rank
 
     def settle(self) -> None:
-        """Wait until all updates so far are in the weights that test nets read."""
+        """Make weights and statistics those of all workers; all must call it.
+
+        Test nets and snapshots come after it.
+        """
+        self._refresh()
+        if self.settings.ranks > 1:
+            average_state(self.net, self.client)
+
+    def _refresh(self) -> None:
+        """Wait until all updates so far are in the weights of this worker."""
         for table in self.tables.keys:
-            self.client.values(table)
+            self.client.refresh(table)
 
     def agreed(self, flags: int) -> int:
         """What any worker was asked to do, as all workers see it alike."""
@@ -236,8 +279,7 @@ class Training:
     def close(self) -> None:
         """Give back files, threads and the place at the parameter server."""
         self.net.close()
-        if self.tables.keys:
-            self.client.shutdown()
+        self.client.shutdown()
 
 
 def limits_of(settings: RunSettings) -> Limits:
@@ -246,13 +288,26 @@ def limits_of(settings: RunSettings) -> Limits:
     return Limits(settings.memory, settings.share, settings.poison, turns)
 
 
-def run_seed(solver: Any, settings: RunSettings) -> int:
-    """The seed of the run: given, the solver's random_seed, or from the clock."""
+def _exchange(client: Client, settings: RunSettings) -> Exchange | None:
+    """How this worker's layers meet the others'; None where there are none."""
+    if settings.ranks == 1:
+        return None
+    if settings.slack and settings.batchnorm == "sync":
+        raise UsageError(
+            "-batchnorm sync makes all workers meet in every layer, so none can be "
+            "ahead; give -slack 0"
+        )
+    return Exchange(client, waits=settings.slack == 0)
+
+
+def run_seed(solver: Any, settings: RunSettings, client: Client) -> int:
+    """The seed of the run: given, the solver's random_seed, or from rank 0's clock."""
     if settings.seed is not None:
         return settings.seed
     if solver.random_seed >= 0:
         return int(solver.random_seed)
-    return time.time_ns() & 0x7FFFFFFF
+    mine = time.time_ns() & 0x7FFFFFFF if settings.rank == 0 else 0
+    return int(client.total([mine])[0])
 
 
 def largest_batch(graph: Graph) -> int:

@@ -17,7 +17,7 @@ A layer with an `operation` needs no forward and backward of its own: engines ha
 the arithmetic, and the reference definition is used where no engine offers more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -39,6 +39,8 @@ class Setting:
     rank: int = 0  # this worker
     ranks: int = 1  # all workers of the job
     global_batch: bool = False  # batch_size is shared out among the ranks
+    whole_batches: bool = False  # batch i is of rank i mod `ranks`: in test nets
+    synced: bool = False  # BatchNorm takes the statistics of all ranks' batches
     seed: int = 1  # of the run, the same on every rank
     level: int = 0
     stages: tuple[str, ...] = ()
@@ -99,15 +101,23 @@ def first_elements(block: Array, shape: Shape) -> Array:
 Blobs: TypeAlias = Sequence[Blob]
 
 
+def _alone(values: Array) -> Array:
+    return values
+
+
 @dataclass
 class Run:
-    """What one call of forward or backward may use besides bottoms and tops."""
+    """What one call of forward or backward may use besides bottoms and tops.
+
+    `total` adds float64 arrays up over all ranks; all must call it alike.
+    """
 
     xp: ArrayModule
     params: Blobs  # the layer's learnable blobs and statistics
     saved: Sequence[Array]  # as saved_specs declared
     random: Stream  # a function of (seed, layer, iteration, global record index)
     iteration: int = 0
+    total: Callable[[Array], Array] = _alone
 
 
 class Layer:

@@ -4,8 +4,9 @@ import logging
 
 from geeps_caffe.device.array import Shapes
 from geeps_caffe.engines import operations
-from geeps_caffe.layers.base import ParamSpec
+from geeps_caffe.layers.base import Blobs, ParamSpec, Run, SavedSpec
 from geeps_caffe.layers.neuron import Neuron
+from geeps_caffe.layers.synced_batch_norm import Synced
 
 _LOG = logging.getLogger(__name__)
 
@@ -16,6 +17,8 @@ class BatchNorm(Neuron):
     Statistics are the batch's in TRAIN, the stored ones in TEST, or as
     use_global_stats says. Stored are three sums, of means, unbiased variances and
     ones, each decaying by moving_average_fraction; the third divides the others.
+
+    A `synced` layer in training takes the statistics of all ranks' batches together.
     """
 
     type_name = "BatchNorm"
@@ -24,6 +27,7 @@ class BatchNorm(Neuron):
         """Decide about the statistics, and refuse to learn them."""
         param, shape = self.spec.batch_norm_param, bottom[0]
         self.channels = 1 if len(shape) == 1 else shape[1]
+        self.declare_reads()
         testing = self.setting.phase == "TEST"
         given = param.HasField("use_global_stats")
         self.stored = param.use_global_stats if given else testing
@@ -57,8 +61,38 @@ class BatchNorm(Neuron):
         sizes = (self.channels, self.channels, 1)
         return [ParamSpec((size,), state=True) for size in sizes]
 
-    def operation(self) -> operations.BatchNorm:
-        """All of it."""
+    @property
+    def synced(self) -> bool:
+        """Whether ranks exchange their batches' statistics."""
+        setting = self.setting
+        training = setting.phase == "TRAIN" and not self.stored
+        return setting.synced and setting.ranks > 1 and training
+
+    def saved_specs(self, bottom: Shapes) -> list[SavedSpec]:
+        """Deviations and normalized values, where ranks exchange statistics."""
+        return [SavedSpec((self.channels,)), SavedSpec(bottom[0])]
+
+    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        """With all ranks' statistics, or as the operation does."""
+        if not self.synced:
+            super().forward(run, bottom, top)
+            return
+        param = self.spec.batch_norm_param
+        synced = Synced(run, param.eps, param.moving_average_fraction)
+        synced.forward(bottom[0].data, top[0].data)
+
+    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
+        """The same."""
+        if not self.synced:
+            super().backward(run, top, bottom)
+            return
+        if bottom[0].diff is not None:
+            Synced(run).backward(top[0].diff, bottom[0].diff)
+
+    def operation(self) -> operations.BatchNorm | None:
+        """All of it, unless ranks exchange statistics."""
+        if self.synced:
+            return None
         param = self.spec.batch_norm_param
         return operations.BatchNorm(
             self.stored, param.moving_average_fraction, param.eps

@@ -14,7 +14,8 @@ class Loss(Layer):
     """A layer whose first top is one number, by default with loss_weight 1.
 
     `last_normalizer` is what the last forward divided its sum by, and what backward
-    divides by: a worker may put the mean over all workers in its place.
+    divides by. With several workers the mean over all of them takes its place before
+    backward, so that the mean of their gradients is that of one large batch.
     """
 
     bottoms = (2, 2)
@@ -26,6 +27,7 @@ class Loss(Layer):
     def __init__(self, spec: Any, setting: Setting | None = None) -> None:
         super().__init__(spec, setting)
         self.last_normalizer = 1.0
+        self.counted: float | None = None  # the normalizer before it was at least 1
         self._warned: set[str] = set()
 
     def setup(self, bottom: Shapes) -> None:
@@ -44,6 +46,21 @@ class Loss(Layer):
         """One number."""
         del bottom
         return [()]
+
+    @property
+    def normalizer_varies(self) -> bool:
+        """Whether ranks with batches of one shape may have other normalizers."""
+        return False
+
+    def count(self, measure: float) -> None:
+        """Set the normalizer of this batch."""
+        self.counted = measure
+        self.last_normalizer = max(1.0, measure)
+
+    @property
+    def measure(self) -> float:
+        """This batch's share in a mean over several workers."""
+        return self.last_normalizer if self.counted is None else self.counted
 
     def rate(self, run: Run, top: Blobs) -> Array:
         """What backward multiplies with: the loss weight over the normalizer."""

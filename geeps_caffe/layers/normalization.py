@@ -13,10 +13,10 @@ class Normalization:
     mode: int
     fixed: float = 1.0
 
-    def divisor(self, items: int, valid: int, batch: int) -> float:
-        """The divisor of a sum over `items`, of which `valid` are not ignored.
+    def measure(self, items: int, valid: int, batch: int) -> float:
+        """What a sum over `items`, of which `valid` are not ignored, is divided by.
 
-        It is at least 1, so that a batch in which all is ignored costs 0.
+        The divisor is at least 1, so that a batch in which all is ignored costs 0.
         """
         by_mode = {
             FULL: items,
@@ -25,7 +25,7 @@ class Normalization:
             NONE: 1,
             PRE_FIXED: self.fixed,
         }
-        return max(1.0, float(by_mode[self.mode]))
+        return float(by_mode[self.mode])
 
 
 def normalization_of(param: Any, default: int = VALID) -> Normalization:

@@ -6,7 +6,7 @@ from geeps_caffe.device.array import Array, Shapes
 from geeps_caffe.layers.base import Blobs, Run, SavedSpec
 from geeps_caffe.layers.class_scores import ClassScores, class_scores, softmax
 from geeps_caffe.layers.loss import Loss
-from geeps_caffe.layers.normalization import normalization_of
+from geeps_caffe.layers.normalization import VALID, normalization_of
 
 
 class ProbabilityLoss(Loss):
@@ -36,6 +36,11 @@ class ProbabilityLoss(Loss):
         self.over(bottom)
         return [(), bottom[0]][: max(1, len(self.spec.top))]
 
+    @property
+    def normalizer_varies(self) -> bool:
+        """Where ignored labels do not count."""
+        return self.ignored is not None and self.normalization.mode == VALID
+
     def saved_specs(self, bottom: Shapes) -> list[SavedSpec]:
         """The probabilities."""
         return [SavedSpec(bottom[0])]
@@ -51,9 +56,8 @@ class ProbabilityLoss(Loss):
         probabilities[...] = softmax(run.xp, over.scores(bottom[0].data))
         labels, counted = over.labels(self, run.xp, bottom[1].data, self.ignored)
         total = self.total(run, over, labels, counted, bottom)
-        self.last_normalizer = self.normalization.divisor(
-            over.items, int(counted.sum()), over.outer
-        )
+        valid = int(counted.sum())
+        self.count(self.normalization.measure(over.items, valid, over.outer))
         top[0].data[...] = total / self.last_normalizer
         if len(top) > 1:
             top[1].data[...] = run.saved[0]

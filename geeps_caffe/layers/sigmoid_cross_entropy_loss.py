@@ -4,7 +4,7 @@ from geeps_caffe.device.array import Array, Shapes, count
 from geeps_caffe.layers.base import Blob, Blobs, Run
 from geeps_caffe.layers.logistic import logistic
 from geeps_caffe.layers.loss import Loss
-from geeps_caffe.layers.normalization import BATCH_SIZE, normalization_of
+from geeps_caffe.layers.normalization import BATCH_SIZE, VALID, normalization_of
 
 
 class SigmoidCrossEntropyLoss(Loss):
@@ -29,6 +29,11 @@ class SigmoidCrossEntropyLoss(Loss):
                 "and targets must be as many"
             )
 
+    @property
+    def normalizer_varies(self) -> bool:
+        """Where ignored targets do not count."""
+        return self.ignored is not None and self.normalization.mode == VALID
+
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """The loss, without overflow for large scores."""
         xp, x = run.xp, bottom[0].data
@@ -40,7 +45,7 @@ class SigmoidCrossEntropyLoss(Loss):
             costs = xp.where(counted.reshape(x.shape), costs, 0)
             valid = int(counted.sum())
         batch = x.shape[0] if x.shape else 1
-        self.last_normalizer = self.normalization.divisor(x.size, valid, batch)
+        self.count(self.normalization.measure(x.size, valid, batch))
         top[0].data[...] = costs.sum() / self.last_normalizer
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:

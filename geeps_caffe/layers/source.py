@@ -1,6 +1,7 @@
 """What the layers that read records have in common."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 from geeps_caffe.data.order import salt
@@ -93,6 +94,9 @@ class SourceLayer(Layer):
     def share(self, batch_size: int) -> Share:
         """This rank's share of the layer's batches."""
         setting = self.setting
+        if setting.whole_batches:
+            found = share(batch_size, 0, 1, False)
+            return replace(found, rank=setting.rank, ranks=setting.ranks, whole=True)
         return share(batch_size, setting.rank, setting.ranks, setting.global_batch)
 
     def _fail(self, error: Exception) -> NoReturn:

@@ -45,11 +45,12 @@ Around it
     set_hyper(rate, iteration)      before a clock's first update
     set_normalizer(weight)          this worker's share in a weighted mean
     values(table), history(table)   settled arrays between two iterations
+    refresh(table)                  the same in the memory that leases show
     assign(table, values), assign_history(table, slots)   visible after barrier()
     barrier()                       all workers meet; between two iterations
     total(values)                   sums over all workers; between two iterations
+    exchange(values)                the same, at any time
     request(flags), requested()     bits or-ed over all workers, which all see alike
-    memory(table), update_memory(table)   the leases' arrays, to bind once
     memory(table), update_memory(table)     addresses of leases, to bind them once
     clipping(), stats(), shutdown()
 
@@ -182,6 +183,11 @@ class Client(VirtualClient):
         weights, _ = self._settled(table, "values")
         return self._shown(table, weights)
 
+    def refresh(self, table: str) -> None:
+        """Make the leases' memory hold all updates so far; between two iterations."""
+        self._between("refresh")
+        self._store.pull(self._known.find(table), self._clock, 0)
+
     def history(self, table: str) -> list[Array]:
         """The rule's history arrays, as `values`."""
         _, slots = self._settled(table, "history")
@@ -228,6 +234,13 @@ class Client(VirtualClient):
     def total(self, values: Sequence[float]) -> list[float]:
         """The sums over all workers, which all must ask for; added in rank order."""
         self._between("total")
+        return self.exchange(values)
+
+    def exchange(self, values: Sequence[float]) -> list[float]:
+        """As `total`, but also within an iteration: at the same place on all workers.
+
+        Who exchanges within iterations can't get ahead of the others by any slack.
+        """
         sums, _ = self._store.meet(self._clock, values, [])
         return sums
 

@@ -32,7 +32,9 @@ def train(solver, settings, ranks, work):
             faults.append(error)
             host.lose(rank, str(error))
 
-    threads = [threading.Thread(target=run, args=(r,), daemon=True) for r in range(ranks)]
+    threads = [
+        threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(ranks)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

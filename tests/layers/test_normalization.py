@@ -4,10 +4,10 @@ from geeps_caffe.layers.normalization import BATCH_SIZE, normalization_of
 from prototxt import parse_net
 
 
-def _divisor(param, items=12, valid=7, batch=3, **default):
+def _measure(param, items=12, valid=7, batch=3, **default):
     text = f'layer {{ name: "l" type: "T" loss_param {{ {param} }} }}'
     (spec,) = parse_net(text, "net").message.layer
-    return normalization_of(spec.loss_param, **default).divisor(items, valid, batch)
+    return normalization_of(spec.loss_param, **default).measure(items, valid, batch)
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ def _divisor(param, items=12, valid=7, batch=3, **default):
     ],
 )
 def test_the_divisor_is_what_loss_param_asks_for(param, divisor):
-    assert _divisor(param) == divisor
+    assert _measure(param) == divisor
 
 
 def test_each_loss_has_its_default():
-    assert _divisor("", default=BATCH_SIZE) == 3
+    assert _measure("", default=BATCH_SIZE) == 3
 
 
-def test_the_divisor_is_never_below_1():
-    assert _divisor("", valid=0) == 1
+def test_a_batch_in_which_nothing_counts_measures_0():
+    assert _measure("", valid=0) == 0
