@@ -1,5 +1,6 @@
 """Learnable blobs: multipliers, shared names, owners (Caffe's AppendParam)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,11 @@ class ParamTable:
     def __init__(self) -> None:
         self.params: dict[str, Param] = {}
         self._named: dict[str, tuple[str, Layer]] = {}
+        self._layers: Counter[str] = Counter()
 
     def add(self, layer: Layer, specs: Sequence[ParamSpec]) -> tuple[str, ...]:
         """Enter a layer's params; returns the keys of their owners."""
+        self._layers[layer.spec.name] += 1
         if len(layer.spec.param) > len(specs):
             raise GraphError(
                 f"{layer.title} has {len(specs)} learnable blobs but "
@@ -30,7 +33,7 @@ class ParamTable:
         name = given.name if given is not None else ""
         if name and name in self._named:
             return self._share(layer, given, spec, *self._named[name])
-        key = f"{layer.spec.name}/{index}"
+        key = self._key(layer.spec.name, index)
         self.params[key] = Param(
             key=key,
             shape=spec.shape,
@@ -43,6 +46,11 @@ class ParamTable:
         if name:
             self._named[name] = (key, layer)
         return key
+
+    def _key(self, layer: str, index: int) -> str:
+        """Layers may have the same name; from the second on they are counted."""
+        nth = self._layers[layer]
+        return f"{layer}/{index}" if nth == 1 else f"{layer}#{nth}/{index}"
 
     def _share(
         self, layer: Layer, given: Any, spec: ParamSpec, key: str, owner: Layer

@@ -106,7 +106,9 @@ def _run(
             for name in arrays:
                 ledger.forget(name)
         case Fill(array, when="once"):
-            # It runs when the plan is bound, so its value must last from then on.
+            # It runs when the plan is bound, so its value must be there from then on.
+            if plan.program.arrays[array].storage not in plan.final:
+                yield f"is done once, but {array!r} does not stay in the arena"
             yield from ledger.read(array, places)
         case _:
             for name in instruction.reads:

@@ -27,7 +27,8 @@ def compile_program(
         layouts: layouts that params have already (from the training net, or an
             earlier batch shape); others take what this program's forward asks for.
     """
-    program = Program(options, tables=dict(tables or {}))
+    reserved = {*graph.params, *(f"{key}.diff" for key in graph.params)}
+    program = Program(options, tables=dict(tables or {}), reserved=frozenset(reserved))
     forward = Forward(graph, engine, program, tables or {}, dict(layouts or {}))
     forward.run()
     program.dynamic = frozenset(forward.dynamic)

@@ -8,7 +8,7 @@ another place before the next. With every stay cut, each instruction's storages 
 side by side, so any budget that the largest instruction fits in can be kept.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +16,12 @@ import numpy as np
 from geeps_caffe.device.array import Array, aligned
 from geeps_caffe.schedule.arena import Place, place
 from geeps_caffe.schedule.lifetimes import Lifetime
+from geeps_caffe.schedule.rejoin import rejoined
 from geeps_caffe.schedule.stays import Gap, Residency, gaps
 from geeps_caffe.schedule.swaps import plan_swaps, touched_bytes
 
-ATTEMPTS = 20  # packings tried before every stay is cut
-PATIENCE = 12  # of these, packings tried before all that does not fit is cut
+LOCAL_ATTEMPTS = 12  # packings that lower what is resident where it did not fit
+PARTS = (0.97, 0.94, 0.9, 0.85, 0.8, 0.7)  # of the budget, tried for all times
 
 
 def fit(
@@ -33,21 +34,51 @@ def fit(
     lives = rounded(lives)
     if budget is None:
         return place(plan_swaps(lives, length), length)
-    touched = touched_bytes(lives, length)
-    limit = np.full(length, budget, np.int64)
-    cuts: set[Gap] = set()
-    for attempt in range(ATTEMPTS):
-        placed, size = place(plan_swaps(lives, length, limit, cuts), length, budget)
-        if size <= budget:
-            return placed, size
-        late = attempt >= PATIENCE
-        for entry, at in _outside(placed, length, budget, late):
-            lower = np.maximum(touched[at], limit[at] - (entry.end - budget))
-            if late or (lower == limit[at]).any():
-                cuts |= _cuts(lives, placed, entry, length)
-            limit[at] = lower
-    every = [gap for life in lives.values() for gap in gaps(life, length)]
-    return place(plan_swaps(lives, length, touched, every), length, budget)
+    fitting = _Fitting(lives, length, budget)
+    found, size = next(p for p in fitting.packings() if p[1] <= budget)
+    return rejoined(found, lives, length), size
+
+
+class _Fitting:
+    """Packings of one program, each with less at the times where the last had holes."""
+
+    def __init__(self, lives: Mapping[str, Lifetime], length: int, budget: int) -> None:
+        self._lives, self._length, self._budget = lives, length, budget
+        self._touched = touched_bytes(lives, length)
+        self._limit = np.full(length, budget, np.int64)
+        self._cuts: set[Gap] = set()
+
+    def packings(self) -> Iterator[tuple[list[Place], int]]:
+        """Better and better chances to keep the budget; the last one must."""
+        for _ in range(LOCAL_ATTEMPTS):
+            placed, size = self._pack()
+            yield placed, size
+            self._lower(placed, every=False)
+        self._cuts.clear()
+        for part in PARTS:
+            limit = np.full(self._length, int(self._budget * part), np.int64)
+            self._limit = np.maximum(self._touched, limit)
+            yield self._pack()
+        for _ in range(LOCAL_ATTEMPTS):
+            placed, size = self._pack()
+            yield placed, size
+            self._lower(placed, every=True)
+        every = (gaps(life, self._length) for life in self._lives.values())
+        self._cuts = {gap for found in every for gap in found}
+        yield self._pack()
+
+    def _pack(self) -> tuple[list[Place], int]:
+        stays = plan_swaps(self._lives, self._length, self._limit, self._cuts)
+        return place(stays, self._length, self._budget)
+
+    def _lower(self, placed: Sequence[Place], every: bool) -> None:
+        """Less is resident where stays are outside of the budget; or they are cut."""
+        for entry, at in _outside(placed, self._length, self._budget, every):
+            before = self._limit[at]
+            lower = np.maximum(self._touched[at], before - (entry.end - self._budget))
+            if every or (lower == before).any():
+                self._cuts |= _cuts(self._lives, placed, entry, self._length)
+            self._limit[at] = lower
 
 
 def _outside(

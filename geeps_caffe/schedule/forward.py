@@ -64,7 +64,8 @@ class Forward:
             if node.type == "Input":
                 self.program.persistent.add(name)
         if node.type != "Input":
-            self.program.emit(Load(node.index, node.name, node.tops))
+            tops = tuple(self.program.data[value] for value in node.tops)
+            self.program.emit(Load(node.index, node.name, tops))
 
     def _view(self, node: Node) -> None:
         """Tops that are the bottom's own memory: Split, Flatten, Reshape."""

@@ -43,6 +43,10 @@ class Program:
     tables: dict[str, str] = field(default_factory=dict)
     #: Values whose shape is known only at run time.
     dynamic: frozenset[str] = frozenset()
+    #: Names that arrays of the arena don't take: those of params and gradients.
+    reserved: frozenset[str] = frozenset()
+    #: Copies that were made so far, by array and name of their layout.
+    copies: dict[tuple[str, str], str] = field(default_factory=dict)
     #: For each instruction, the index of the node that it serves.
     owners: list[int] = field(default_factory=list)
     #: The node that is being compiled.
@@ -64,11 +68,14 @@ class Program:
         dtype: str | None = None,
         view_of: str | None = None,
     ) -> str:
-        """Enter an array and return its name.
+        """Enter an array and return its name, changed where another has it already.
 
         It has a storage of its own, unless it replaces what is in another `storage`
-        or is a view of another array.
+        or is a view of another array. Params and their gradients keep their names.
         """
+        if home == "arena":
+            while name in self.arrays or name in self.reserved:
+                name += "'"
         assert name not in self.arrays, name
         kind = dtype or self.options.dtype
         layout = layout or plain_layout(shape, kind)
@@ -84,11 +91,13 @@ class Program:
         array = self.arrays[name]
         if array.layout.name == layout.name:
             return name
-        copy = f"{name}@{layout.name}"
-        if copy not in self.arrays:
-            self.add(copy, array.shape, layout, dtype=array.dtype)
+        if (name, layout.name) not in self.copies:
+            copy = self.add(
+                f"{name}@{layout.name}", array.shape, layout, dtype=array.dtype
+            )
+            self.copies[name, layout.name] = copy
             self.emit(Reorder(name, copy))
-        return copy
+        return self.copies[name, layout.name]
 
     def plain(self, name: str) -> str:
         """The array in C order."""

@@ -51,7 +51,11 @@ def gaps(life: Lifetime, length: int) -> list[Gap]:
 
 
 def stays(life: Lifetime, length: int, away: Iterable[Gap]) -> list[Residency]:
-    """The stays of one storage, for those of its gaps in which it is away."""
+    """The stays of one storage, for those of its gaps in which it is away.
+
+    It is copied out if it was written since it came in and is needed again, and in if
+    the next touch needs what it held.
+    """
     cuts = sorted(away, key=lambda gap: gap.after)
     if life.from_before:
         return _lasting(life, length, cuts)
@@ -62,11 +66,13 @@ def stays(life: Lifetime, length: int, away: Iterable[Gap]) -> list[Residency]:
     ends = [*(c.after for c in cuts), last][: len(starts)]
     found = []
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        leaves = i < len(cuts)
-        save = leaves and (i == 0 or _changed(life, start, end))
-        lasts = life.to_after and not leaves
+        cut = cuts[i] if i < len(cuts) else None
+        fetch = i > 0 and start in life.read
+        changed = not fetch or _changed(life, start, end)
+        save = cut is not None and changed and _needed(life, cut, length)
+        lasts = life.to_after and cut is None
         found.append(
-            Residency(life.storage, life.nbytes, start, end, i > 0, save, lasts)
+            Residency(life.storage, life.nbytes, start, end, fetch, save, lasts)
         )
     return found
 
@@ -76,16 +82,23 @@ def _lasting(life: Lifetime, length: int, cuts: list[Gap]) -> list[Residency]:
     name, nbytes = life.storage, life.nbytes
     if not cuts:
         return [Residency(name, nbytes, 0, length - 1, lasts=True)]
-    ends = [c.after for c in cuts[1:]] + [cuts[0].after + length]
     found = []
-    for start, end in zip([c.before for c in cuts], ends, strict=True):
-        back = length if start >= length else 0
-        start, end = start - back, end - back
+    for i, cut in enumerate(cuts):
+        following = cuts[(i + 1) % len(cuts)]
+        start = cut.before % length
+        end = following.after + (length if following.after < start else 0)
         # What is in the arena between steps may be written there by the user.
-        save = end >= length or _changed(life, start, end)
-        found.append(Residency(name, nbytes, start, end, True, save, end >= length))
+        changed = end >= length or _changed(life, start, end)
+        save = changed and _needed(life, following, length)
+        fetch = start in life.read
+        found.append(Residency(name, nbytes, start, end, fetch, save, end >= length))
     return found
 
 
 def _changed(life: Lifetime, start: int, end: int) -> bool:
     return any(start <= position <= end for position in life.written)
+
+
+def _needed(life: Lifetime, gap: Gap, length: int) -> bool:
+    """Whether what a storage holds before a gap is asked for after it."""
+    return gap.before >= length or gap.before in life.read
