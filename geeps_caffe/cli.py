@@ -34,6 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "quickstart": "train LeNet on real digits, as a first run",
         "plan": "show what a step does, and with how much memory",
         "layers": "describe the layer types and their parameters",
+        "run": "run a Python script that imports caffe",
         "version": "show the version; -verbose: what a bug report needs",
     },
     "data": {
