@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.data.pairing import paired_lengths_warning
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GeepsCaffeError, PeerLost
 from geeps_caffe.execution import reports
@@ -29,6 +30,7 @@ from geeps_caffe.execution.training import Training
 from geeps_caffe.execution.weights import copy_weights, weights_writer
 from geeps_caffe.files import DISK, FileSystem, write_together
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client
 from geeps_caffe.solvers import Start, current_step, learning_rate
 from prototxt import Document, PrototxtError
@@ -82,13 +84,13 @@ class Trainer:
         ]
         self.iteration = 0
         self.stopped = False
-        self._started = False
         self._smoothed = SmoothedLoss(solver.average_loss)
         self._start = Start()  # of the learning rate's steps
         self._shown_step = 0
         self._saved = -1  # iteration of the last snapshot
         self._before: dict[str, Array] = {}  # weights, for snapshot_diff
         self._last_shown = (time.perf_counter(), 0)
+        self._compare_sources()
         for weights in solver.weights:
             for name in weights.split(","):
                 self.finetune(name)
@@ -100,6 +102,18 @@ class Trainer:
         for severity, text in nets.remarks():
             self.report(reports.Notice(text, severity))
         return nets
+
+    def _compare_sources(self) -> None:
+        """Warn of sources in one net that will fall out of step."""
+        for net in (self.net, *(test.net for test in self.tests)):
+            sources = [
+                (node.name, node.layer.length)
+                for node in net.graph.nodes
+                if isinstance(node.layer, SourceLayer)
+            ]
+            warning = paired_lengths_warning(sources)
+            if warning:
+                self.report(reports.Notice(warning, "W"))
 
     def _prepare_folder(self) -> None:
         if self.settings.rank == 0:
