@@ -25,15 +25,17 @@ def layers(path):
     return found
 
 
-@pytest.mark.parametrize("folder", sorted((ROOT / "models").iterdir()), ids=str)
-def test_every_model_has_its_files(folder):
+@pytest.mark.parametrize(
+    "readme", sorted((ROOT / "models").glob("*/README.md")), ids=lambda p: p.parent.name
+)
+def test_every_model_has_its_files(readme):
     for name in (
         "train_val.prototxt",
         "solver.prototxt",
         "deploy.prototxt",
         "README.md",
     ):
-        assert (folder / name).is_file()
+        assert (readme.parent / name).is_file()
 
 
 def test_lenet_is_the_stock_net(corpus):
