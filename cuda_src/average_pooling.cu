@@ -2,7 +2,7 @@
 #include "windows.cuh"
 
 // The extent along one axis by which the window at `out` is divided.
-static __device__ inline int extent(Axis axis, int out) {
+__device__ inline int extent(Axis axis, int out) {
   int begin = out * axis.stride - axis.pad;
   int end = begin + axis.kernel, edge = axis.image + axis.pad;
   int size = (end < edge ? end : edge) - begin;

@@ -2,7 +2,7 @@
 #include "common.cuh"
 
 // The place of value `i` of a channel, of images * pixels values.
-static __device__ inline long long value_at(long long i, long long channel,
+__device__ inline long long value_at(long long i, long long channel,
                                             long long channels,
                                             long long pixels) {
   long long image = quotient(i, pixels);

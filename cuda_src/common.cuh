@@ -19,7 +19,7 @@
   for (long long i = threadIdx.x; i < (n); i += blockDim.x)
 
 // a / b for a >= 0, b > 0.  32-bit division is several times faster on a GPU.
-static __device__ inline long long quotient(long long a, long long b) {
+__device__ inline long long quotient(long long a, long long b) {
   if (((a | b) >> 32) == 0) return (unsigned)a / (unsigned)b;
   return a / b;
 }
@@ -31,7 +31,7 @@ struct Place {
   long long inner;
 };
 
-static __device__ inline Place place_of(long long i, long long middle,
+__device__ inline Place place_of(long long i, long long middle,
                                         long long inner) {
   long long rest = quotient(i, inner);
   long long outer = quotient(rest, middle);
@@ -49,7 +49,7 @@ struct Greater {
 // The values of all threads of the block, combined in a fixed order; every thread
 // gets the result.  At most 1024 threads, all of which must call it.
 template <typename Combine>
-static __device__ inline float block_combine(float value) {
+__device__ inline float block_combine(float value) {
   __shared__ float values[1024];
   __shared__ float firsts[32];
   int thread = threadIdx.x, threads = blockDim.x;
@@ -69,10 +69,10 @@ static __device__ inline float block_combine(float value) {
   return all;
 }
 
-static __device__ inline float block_sum(float value) {
+__device__ inline float block_sum(float value) {
   return block_combine<Add>(value);
 }
 
-static __device__ inline float block_max(float value) {
+__device__ inline float block_max(float value) {
   return block_combine<Greater>(value);
 }

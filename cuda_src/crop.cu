@@ -3,7 +3,7 @@
 #include "common.cuh"
 
 // The element of the whole array that is element i of the window.
-static __device__ inline long long whole_at(long long i,
+__device__ inline long long whole_at(long long i,
                                             const long long* geometry, int axes,
                                             long long offset) {
   long long at = offset;

@@ -31,7 +31,7 @@ extern "C" __global__ void im2col(long long n, const float* x, float* columns,
 }
 
 // The place of the kernel at which window `out` meets `pixel`, or -1.
-static __device__ inline int meeting(Axis axis, int pixel, int out) {
+__device__ inline int meeting(Axis axis, int pixel, int out) {
   int distance = pixel + axis.pad - out * axis.stride;
   return distance % axis.dilation ? -1 : distance / axis.dilation;
 }

@@ -2,7 +2,7 @@
 #include "common.cuh"
 
 // scale = k + ratio * the sum of squares over `size` channels around this one.
-static __device__ inline float scale_at(const float* x, long long i,
+__device__ inline float scale_at(const float* x, long long i,
                                         long long channel, int size,
                                         long long channels, long long pixels,
                                         float ratio, float k) {

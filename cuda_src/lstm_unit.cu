@@ -1,7 +1,7 @@
 // One step of an LSTM.  Gates are (N, 4 size) in the order i, f, o, g; cells (N, size).
 #include "common.cuh"
 
-static __device__ inline float logistic(float x) {
+__device__ inline float logistic(float x) {
   return 0.5f * tanhf(0.5f * x) + 0.5f;
 }
 

@@ -7,7 +7,7 @@ struct Block4 {
 };
 
 // Four random words for a counter (block, record, iteration, layer) and a key.
-static __device__ inline Block4 philox(unsigned block, unsigned record,
+__device__ inline Block4 philox(unsigned block, unsigned record,
                                        unsigned iteration, unsigned layer,
                                        unsigned key0, unsigned key1) {
   unsigned c0 = block, c1 = record, c2 = iteration, c3 = layer;

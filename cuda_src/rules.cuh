@@ -4,7 +4,7 @@
 #include "common.cuh"
 
 // The gradient of loss and penalty: scale * grad + decay * (L1: sign of) weight.
-static __device__ inline float regularized(float grad, float weight, float scale,
+__device__ inline float regularized(float grad, float weight, float scale,
                                            float decay, int l1) {
   if (scale != 1) grad = grad * scale;
   if (decay == 0) return grad;

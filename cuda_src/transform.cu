@@ -3,7 +3,7 @@
 #include "common.cuh"
 
 // The pixel of a record's image that falls on (h, w) of the output.
-static __device__ inline long long pixel_at(const int* cut, int h, int w,
+__device__ inline long long pixel_at(const int* cut, int h, int w,
                                             int width, int columns) {
   int column = cut[1] + (cut[2] ? width - 1 - w : w);
   return (long long)(cut[0] + h) * columns + column;
