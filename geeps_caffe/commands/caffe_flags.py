@@ -7,9 +7,11 @@ import os
 from collections.abc import Mapping
 
 from geeps_caffe.config.flags import CommandLine, Flag, parse
+from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
+from geeps_caffe.paramserver.connect import RANK
 
 _EFFECTS = ("stop", "snapshot", "none")
 _EFFECT_HELP = "What to do on a %s signal: stop, snapshot or none"
@@ -55,6 +57,32 @@ OURS = (
         "mean",
         "What the update is made of: the workers' mean gradient or their sum",
         choices=("mean", "sum"),
+    ),
+    Flag(
+        "batchnorm",
+        "local",
+        "Whose batch BatchNorm's statistics are of: each worker's or that of all",
+        choices=("local", "sync"),
+    ),
+    Flag(
+        "test_on",
+        "all",
+        "Whether all workers share a test's batches or the first has them all",
+        choices=("all", "first"),
+    ),
+    Flag("slack", 0, "Clocks a worker may be ahead of the slowest; -1: no bound"),
+    Flag(
+        "tables",
+        "layer",
+        "What waits and travels as one: a layer, or the whole net",
+        choices=("layer", "single"),
+    ),
+    Flag("layers_per_table", 0, "Learned layers that share a table; 0: small ones do"),
+    Flag(
+        "overlap",
+        "layer",
+        "Whether tables travel while other layers compute",
+        choices=("layer", "none"),
     ),
     Flag("all_outputs", False, "Log all numbers of every output blob"),
     Flag("debug", False, "Show the stack of an error"),
@@ -108,18 +136,27 @@ def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSetting
         ranks=ranks,
         batch_mode=line.text("batch_mode"),
         reduce=line.text("reduce"),
+        batchnorm=line.text("batchnorm"),
+        test_on=line.text("test_on"),
+        slack=line.integer("slack"),
+        grouping=Grouping(
+            line.text("tables") == "single", line.integer("layers_per_table")
+        ),
+        overlap=line.text("overlap") == "layer",
         seed=seed if seed >= 0 else None,
     )
 
 
 def log_settings(line: CommandLine, environ: Mapping[str, str]) -> LogSettings:
-    """Where lines go: flags before variables."""
+    """Where lines go: flags before variables.
+
+    Ranks above 0 have files of their own instead of a standard error (see `launch`).
+    """
     found = read_settings(environ)
     given = line.given
+    only = line.switch("logtostderr") if "logtostderr" in given else found.only_stderr
     return LogSettings(
-        only_stderr=(
-            line.switch("logtostderr") if "logtostderr" in given else found.only_stderr
-        ),
+        only_stderr=only or environ.get(RANK, "0") != "0",
         also_stderr=line.switch("alsologtostderr"),
         folder=line.text("log_dir") or found.folder,
         least=line.integer("minloglevel") if "minloglevel" in given else found.least,

@@ -9,9 +9,9 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError
+from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, training_net
-from geeps_caffe.execution.tables import assign_tables
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.base import Setting
@@ -58,7 +58,7 @@ def unbound_net(
         graph,
         open_engine(settings.engine, settings.threads),
         options,
-        table_of=assign_tables(graph) if trains else {},
+        table_of=assign_tables(graph, settings.grouping) if trains else {},
     )
     try:
         yield net

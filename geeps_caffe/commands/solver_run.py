@@ -17,6 +17,7 @@ from geeps_caffe.config.units import show_bytes
 from geeps_caffe.errors import EXIT_INTERRUPTED
 from geeps_caffe.execution.reports import Report
 from geeps_caffe.execution.trainer import Trainer
+from geeps_caffe.execution.training import Training
 from geeps_caffe.glog import note
 from geeps_caffe.log_lines import lines_of, solver_lines
 from geeps_caffe.paramserver import Client, open_client
@@ -114,16 +115,16 @@ def _place(
     """The settings of this rank and its place at the parameter server."""
     if AGENT not in environ:
         return run_settings(line), None
-    client = open_client(environ)
     rank, ranks = int(environ[RANK]), int(environ[RANKS])
-    return run_settings(line, rank, ranks), client
+    settings = run_settings(line, rank, ranks)
+    return settings, open_client(environ, overlap=settings.overlap)
 
 
 def _announce(session: Session, trainer: Trainer) -> None:
     """What differs from Caffe's plain run, in a line each."""
     settings = trainer.settings
     if settings.ranks > 1:
-        session.log.write(note(meaning(settings)))
+        session.log.write(note(meaning(trainer.training)))
     if settings.memory is not None:
         plan = trainer.net.executor.plan
         text = (
@@ -133,12 +134,19 @@ def _announce(session: Session, trainer: Trainer) -> None:
         session.log.write(note(text))
 
 
-def meaning(settings: RunSettings) -> str:
-    """What several workers mean for the batch and the gradient."""
-    share = (
-        f"each takes 1/{settings.ranks} of batch_size"
-        if settings.batch_mode == "global"
-        else f"each takes batch_size records: {settings.ranks} times that per update"
+def meaning(training: Training) -> str:
+    """What several workers mean for the batch, the epoch and the gradient."""
+    ranks, bodies = training.settings.ranks, training.bodies
+    how = "averaged" if training.settings.reduce == "mean" else "summed"
+    source = training.source()
+    if source is None:
+        return f"{ranks} workers x iter_size {bodies}; gradients are {how}"
+    batch, records = source
+    whole = batch * ranks * bodies
+    text = (
+        f"batch {batch} x {ranks} workers x iter_size {bodies} = {whole} images an "
+        f"update"
     )
-    how = "averaged" if settings.reduce == "mean" else "summed"
-    return f"{settings.ranks} workers, {share}; gradients are {how}"
+    if records:
+        text += f"; one epoch = {max(records // whole, 1)} iterations"
+    return f"{text}; gradients are {how}"

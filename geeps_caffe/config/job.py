@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from geeps_caffe.config.grouping import Grouping
+
 
 @dataclass(frozen=True)
 class RunSettings:
@@ -23,6 +25,9 @@ class RunSettings:
     batchnorm: str = "local"  # or "sync": statistics of all workers' batches
     test_on: str = "all"  # ranks that share a test's batches; or "first"
     slack: int = 0  # clocks that a worker may be ahead of the slowest; -1: no bound
+    grouping: Grouping = Grouping()
+    overlap: bool = True  # tables travel while other layers compute
+    update: str = "shard"  # who runs the solver's rule; or "worker", as GeePS did
     seed: int | None = None  # None: the solver's random_seed, or the clock
     level: int = 0
     stages: tuple[str, ...] = ()

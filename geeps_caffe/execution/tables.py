@@ -15,25 +15,6 @@ from geeps_caffe.schedule.program import Program
 from geeps_caffe.solvers import Hyper
 
 
-def assign_tables(graph: Graph) -> dict[str, str]:
-    """Param key -> table: one table per layer that owns learnable blobs.
-
-    Statistics and layers that learn nothing stay with the worker.
-    """
-    learned = {
-        key
-        for node in graph.nodes
-        for key, wanted in zip(node.params, node.learns, strict=True)
-        if wanted
-    }
-    owners = {key.rsplit("/", 1)[0] for key in learned}
-    return {
-        key: key.rsplit("/", 1)[0]
-        for key, param in graph.params.items()
-        if not param.state and key.rsplit("/", 1)[0] in owners
-    }
-
-
 class ParamTables:
     """Makes the tables of a program, records its accesses, and binds its calls."""
 
@@ -48,16 +29,21 @@ class ParamTables:
         self.body = 0
 
     def create(
-        self, tables: Mapping[str, str], rule: str, reduce: str, hyper: Hyper
+        self,
+        tables: Mapping[str, str],
+        rule: str,
+        reduce: str,
+        hyper: Hyper,
+        slack: int = 0,
     ) -> None:
         """Create the tables at the client, in the order of first use."""
         for key in self._program.params:
             if key in tables:
                 self.keys.setdefault(tables[key], []).append(key)
-        made = [self._table(name, keys) for name, keys in self.keys.items()]
+        made = [self._table(name, keys, slack) for name, keys in self.keys.items()]
         self.client.create_tables(made, rule, reduce, hyper)
 
-    def _table(self, name: str, keys: list[str]) -> ServerTable:
+    def _table(self, name: str, keys: list[str], slack: int) -> ServerTable:
         dtype = np.dtype(self._program.options.dtype)
         segments, layouts, end = [], [], 0
         for key in keys:
@@ -70,7 +56,12 @@ class ParamTables:
             end += aligned(size * dtype.itemsize) // dtype.itemsize
         self.totals[name] = end
         return ServerTable(
-            name, end, str(dtype), tuple(segments), layout="; ".join(layouts)
+            name,
+            end,
+            str(dtype),
+            tuple(segments),
+            layout="; ".join(layouts),
+            slack=slack,
         )
 
     # -- record ----------------------------------------------------------------

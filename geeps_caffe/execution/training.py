@@ -11,13 +11,14 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.debug import watched_step
+from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, SolverNets
 from geeps_caffe.execution.others import Exchange, average_state
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
-from geeps_caffe.execution.tables import ParamTables, assign_tables
+from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
@@ -41,7 +42,7 @@ class Training:
         client: Client | None,
     ) -> None:
         self.solver, self.settings = solver, settings
-        self.client = client or Client(LocalStore())
+        self.client = client or Client(LocalStore(), settings.overlap)
         self.seed = run_seed(solver, settings, self.client)
         self.engine = open_engine(settings.engine, settings.threads)
         self._others = _exchange(self.client, settings)
@@ -76,7 +77,7 @@ class Training:
             graph,
             self.engine,
             options,
-            table_of=assign_tables(graph),
+            table_of=assign_tables(graph, settings.grouping),
             others=self._others,
             limits=self.limits,
             seed=self.seed,
@@ -152,7 +153,11 @@ class Training:
         if self.net.table_of:
             hyper = read_hyper(self.solver, 0.0, 0)
             tables.create(
-                self.net.table_of, self.rule.type_name, self.settings.reduce, hyper
+                self.net.table_of,
+                self.rule.type_name,
+                self.settings.reduce,
+                hyper,
+                self.settings.slack,
             )
             tables.record(self.bodies)
             tables.lend(self.net.params)
@@ -258,6 +263,12 @@ class Training:
             for node in self.net.graph.nodes
             if isinstance(node.layer, SourceLayer)
         }
+
+    def source(self) -> tuple[int, int | None] | None:
+        """Records of this worker in a batch, and of the source; None without one."""
+        for layer in self._sources().values():
+            return layer.reader.sampler.share.batch, layer.length
+        return None
 
     def has_position(self) -> bool:
         """Whether any source has a position to save."""

@@ -78,10 +78,16 @@ from geeps_caffe.solvers import Clipping
 
 
 class Client(VirtualClient):
-    """One worker's view of the tables; see the module for the order of calls."""
+    """One worker's view of the tables; see the module for the order of calls.
 
-    def __init__(self, store: Store) -> None:
+    Without `overlap` all tables leave at the clock and are waited for at the first
+    read: how much the overlap is worth can be measured so.
+    """
+
+    def __init__(self, store: Store, overlap: bool = True) -> None:
         super().__init__(store)
+        self._overlap = overlap
+        self._late: list[int] = []  # tables to push at the clock, without overlap
         self._normalizer = 1.0
         self._clock = 0
         self._flags = 0
@@ -126,7 +132,7 @@ class Client(VirtualClient):
         lease = self._step(Kind.READ, handle)
         if self._assignments:
             self._refuse_unsettled()
-        self._store.pull(lease.table, self._clock, lease.slack)
+        self._pull(lease)
         lease.fill()
         return _granted(lease)
 
@@ -159,6 +165,9 @@ class Client(VirtualClient):
     def clock(self) -> None:
         """End the iteration; returns at once, the next read waits for the others."""
         self._step(Kind.CLOCK)
+        for table in self._late:
+            self._push(table)
+        self._late.clear()
         self._store.close(self._clock, self._hyper, self._flags)
         self._flags = 0
         self._clock += 1
@@ -281,9 +290,22 @@ class Client(VirtualClient):
 
     def _finish(self, lease: Lease) -> None:
         """After a table's closing call: its last one sends the update."""
-        if lease.pushes:
-            self._store.push(lease.table, self._clock, self._hyper, self._normalizer)
+        if lease.pushes and self._overlap:
+            self._push(lease.table)
+        elif lease.pushes:
+            self._late.append(lease.table)
         self._rest()
+
+    def _push(self, table: int) -> None:
+        self._store.push(table, self._clock, self._hyper, self._normalizer)
+
+    def _pull(self, lease: Lease) -> None:
+        if self._overlap:
+            self._store.pull(lease.table, self._clock, lease.slack)
+            return
+        for other in self._bound:
+            if other.access.kind is Kind.READ:
+                self._store.pull(other.table, self._clock, other.slack)
 
     def _rest(self) -> None:
         """Another recording, run through, gives way to the training one."""

@@ -39,10 +39,12 @@ def open_store(
 
 
 def open_client(
-    environ: Mapping[str, str] | None = None, limits: Limits | None = None
+    environ: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    overlap: bool = True,
 ) -> Client:
     """A client on `open_store`."""
-    return Client(open_store(environ, limits))
+    return Client(open_store(environ, limits), overlap)
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -53,7 +53,7 @@ class Worker:
         self.turn.acquire()
         try:
             store = RemoteStore(ScheduledLink(self), self.rank, self.network.ranks)
-            client = Client(store)
+            client = Client(store, self.network.overlap)
             self.outcome = self.program(client)
             client.shutdown()
         except Killed:
@@ -83,8 +83,9 @@ class Worker:
 class Network:
     """Runs `program(client)` for each rank; outcomes are results or exceptions."""
 
-    def __init__(self, ranks, seed, program):
+    def __init__(self, ranks, seed, program, overlap=True):
         self.ranks = ranks
+        self.overlap = overlap
         self.random = random.Random(seed)
         self.host = Host(ranks, self.allocate, now=0.0)
         self.turn = threading.Semaphore(0)

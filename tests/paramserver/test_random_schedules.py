@@ -91,6 +91,17 @@ def test_a_schedule_without_slack_does_not_change_a_bit(scheme):
                     np.testing.assert_array_equal(value, other)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_without_overlap_the_values_are_the_same(scheme):
+    expected = Network(2, 0, training(tables(), scheme)).run()[0]
+    for seed in range(10):
+        network = Network(2, seed, training(tables(), scheme), overlap=False)
+        for seen in network.run():
+            for values, wanted in zip(seen, expected, strict=True):
+                for value, other in zip(values, wanted, strict=True):
+                    np.testing.assert_array_equal(value, other)
+
+
 @pytest.mark.parametrize("slack", [0, 1, 3])
 def test_no_worker_reads_older_values_than_slack_allows(slack):
     for seed in range(25):

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 
 import prototxt
+from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.engines.reference.engine import ReferenceEngine
+from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import kept_values
-from geeps_caffe.execution.tables import assign_tables
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers import LAYERS
@@ -76,7 +77,7 @@ def program_of(graph, engine=None, tables=True, layouts=None, **options):
     kept = kept_values(graph)
     backward = any(node.needs_backward for node in graph.nodes)
     chosen = Options(**({"keep": kept, "backward": backward} | options))
-    table_of = assign_tables(graph) if tables and backward else {}
+    table_of = assign_tables(graph, Grouping(layers=1)) if tables and backward else {}
     return compile_program(
         graph, engine or ReferenceEngine(), chosen, table_of, layouts
     )
