@@ -9,6 +9,7 @@ from geeps_caffe.commands.caffe_flags import read_line, run_settings, stages_of
 from geeps_caffe.commands.planning import (
     plan_of,
     read_model,
+    solver_nets,
     unbound_net,
     with_budget,
 )
@@ -17,9 +18,8 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import EXIT_BUG, UsageError
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.nets import test_nets, training_net
-from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.check import find_faults
+from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
 
 Titled: TypeAlias = tuple[str, RunSettings, PlannedNet]
@@ -32,6 +32,7 @@ def main(argv: list[str]) -> int:
         raise UsageError("plan: give either -solver FILE or -model FILE")
     nets = _solver_nets(line) if line.text("solver") else _model(line)
     faults = 0
+    plans: list[Plan] = []
     for title, settings, net in nets:
         plan = plan_of(net, settings)
         found = find_faults(plan)
@@ -40,7 +41,22 @@ def main(argv: list[str]) -> int:
         for fault in found:
             print(f"FAULT: {fault.sentence}")
         faults += len(found)
+        plans.append(plan)
+    if len(plans) > 1:
+        print(_job(plans, bool(line.text("memory"))))
     return EXIT_BUG if faults else 0
+
+
+def _job(plans: list[Plan], limited: bool) -> str:
+    """What all nets of a solver take together."""
+    sizes = [plan.arena_bytes for plan in plans]
+    least = max(plan.least_bytes for plan in plans)
+    if limited:
+        return f"The job: its nets take turns in one arena of {max(sizes):,} bytes\n"
+    return (
+        f"The job: {sum(sizes):,} bytes, an arena for each net; -memory makes the nets "
+        f"take turns in one, of {least:,} bytes at least\n"
+    )
 
 
 def _solver_nets(line: CommandLine) -> Iterator[Titled]:
@@ -51,13 +67,8 @@ def _solver_nets(line: CommandLine) -> Iterator[Titled]:
     ranks = line.integer("workers")
     settings = run_settings(line, 0, ranks)
     settings = with_budget(solver, path, settings, line.text("memory"))
-    named = training_net(solver, path, NetState())
-    bodies = solver.iter_size
-    with unbound_net(named, settings, trains=True, bodies=bodies) as net:
-        yield f"Training net {net.graph.name!r} of {path}", settings, net
-    for index, named in enumerate(test_nets(solver, path)):
-        with unbound_net(named, settings) as net:
-            yield f"Test net #{index} of {path}", settings, net
+    for title, net in solver_nets(solver, path, settings):
+        yield title, settings, net
 
 
 def _model(line: CommandLine) -> Iterator[Titled]:

@@ -11,7 +11,7 @@ from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
-from geeps_caffe.execution.nets import NamedNet, training_net
+from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.base import Setting
@@ -74,16 +74,26 @@ def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
 def with_budget(
     solver: Message, path: str, settings: RunSettings, memory: str
 ) -> RunSettings:
-    """The settings with -memory in bytes; a share is one of the plan without limit."""
+    """The settings with -memory in bytes; a share is one of what the job would take."""
     if not memory:
         return settings
     amount, whole = parse_amount(memory), 0
     if amount.share is not None:
-        named = training_net(solver, path, NetState())
-        bodies = solver.iter_size
-        with unbound_net(named, settings, trains=True, bodies=bodies) as net:
-            whole = plan_of(net, settings).arena_bytes
+        for _, net in solver_nets(solver, path, settings):
+            whole += plan_of(net, settings).arena_bytes
     return replace(settings, memory=amount.of(whole))
+
+
+def solver_nets(
+    solver: Message, path: str, settings: RunSettings
+) -> Iterator[tuple[str, PlannedNet]]:
+    """The nets of a solver, compiled one after the other, with a title for each."""
+    named, bodies = training_net(solver, path, NetState()), solver.iter_size
+    with unbound_net(named, settings, trains=True, bodies=bodies) as net:
+        yield f"Training net {net.graph.name!r} of {path}", net
+    for index, named in enumerate(test_nets(solver, path)):
+        with unbound_net(named, settings) as net:
+            yield f"Test net #{index} of {path}", net
 
 
 def read_model(

@@ -39,8 +39,8 @@ The last snapshot: {snapshot}.caffemodel and .solverstate
 Try next, in the folder {folder}:
   geeps-caffe test -model train_val.prototxt -weights {weights} -iterations 10
   geeps-caffe time -model train_val.prototxt -iterations 50
-  geeps-caffe plan -solver solver.prototxt -memory 60%
-  geeps-caffe train -solver solver.prototxt -memory 60%
+  geeps-caffe plan -solver solver.prototxt -memory 50%
+  geeps-caffe train -solver solver.prototxt -memory 50%
   geeps-caffe train -solver solver.prototxt -workers 2 -batch_mode global
   raise max_iter in solver.prototxt, then
   geeps-caffe train -solver solver.prototxt -snapshot {state}

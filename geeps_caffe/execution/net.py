@@ -89,6 +89,14 @@ class PlannedNet:
             self._keep()
         return self._executor
 
+    def bind(self) -> None:
+        """Make and bind the plan now; it is made at first use otherwise.
+
+        Raises:
+            PlanError: the plan can't keep the budget.
+        """
+        assert self.executor is not None
+
     def _keep(self) -> None:
         if len(self._plans) >= MOST_PLANS:
             del self._plans[next(iter(self._plans))]

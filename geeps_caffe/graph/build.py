@@ -96,14 +96,14 @@ class _Builder:
         self.values: dict[str, Value] = {}
         self.params = ParamTable()
         self.present: dict[str, str] = {}  # blob -> its present value
-        self.unread: dict[str, None] = {}  # blobs that nobody has read yet
+        self.unread: set[str] = set()  # blobs that nobody has read yet
 
     def add(self, entry: Placed) -> None:
         spec = entry.spec
         layer = self._layer(spec, entry.place)
         bottoms = tuple(self.present[blob] for blob in spec.bottom)
         for blob in spec.bottom:
-            self.unread.pop(blob, None)
+            self.unread.discard(blob)
         _check_counts(layer)
         names = self._top_names(layer)
         bottom = [self.values[b].shape for b in bottoms]
@@ -113,7 +113,8 @@ class _Builder:
         for name, blob, shape in zip(tops, names, shapes, strict=True):
             self.values[name] = Value(name, blob, shape, len(self.nodes))
             self.present[blob] = name
-            self.unread[blob] = None
+            if blob in spec.top:  # one that was made for a loss is no output
+                self.unread.add(blob)
         self.nodes.append(
             Node(
                 index=len(self.nodes),
@@ -170,7 +171,7 @@ class _Builder:
             values=self.values,
             params=self.params.params,
             inputs=tuple(t for n in self.nodes if n.type == "Input" for t in n.tops),
-            outputs=tuple(self.unread),
+            outputs=tuple(sorted(self.unread)),
             input_shapes=self.input_shapes,
         )
 

@@ -70,7 +70,7 @@ class Graph:
     values: Mapping[str, Value]
     params: Mapping[str, Param]
     inputs: tuple[str, ...]  # blobs that Input layers offer
-    outputs: tuple[str, ...]  # blobs that nobody reads
+    outputs: tuple[str, ...]  # blobs that nobody reads, by name as in Caffe
     log: tuple[str, ...] = field(default=(), compare=False)  # Caffe's init lines
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
 

@@ -99,7 +99,7 @@ def test_a_resumed_run_ends_with_the_weights_of_an_unbroken_one(trained, tmp_pat
 def test_less_memory_gives_the_same_weights(trained, tmp_path):
     folder, _ = trained
     make_lenet(tmp_path, np.random.default_rng(1))
-    log = run(tmp_path, *TRAIN, "-memory", "60%")
+    log = run(tmp_path, *TRAIN, "-memory", "50%")
     assert any("A step runs in" in line for line in messages(log))
     assert_equal_weights(
         folder / "lenet_iter_40.caffemodel", tmp_path / "lenet_iter_40.caffemodel"
