@@ -22,7 +22,7 @@ from benchmarks.models import MODELS, batch_of, flops, read_model, solver_of
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.device.philox import Stream
-from geeps_caffe.execution.training import Training
+from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
@@ -57,7 +57,7 @@ class Ours:
         settings = RunSettings(
             engine="onednn", threads=task.threads, seed=SEED, share=task.share
         )
-        self.training = Training(solver, "", settings, None)
+        self.training = Trainer(solver, "", settings).training
         self.rate = solver.base_lr
         net = self.training.net
         images, labels = batch_of(model)

@@ -76,6 +76,14 @@ class Description:
     implementation: str = ""  # shown by `geeps-caffe plan`
 
 
+class MomentumCall(Protocol):
+    """The bound update of some weights; see `Engine.bind_momentum`."""
+
+    def __call__(self, rate: float, decay: float, scale: float) -> None:
+        """Do one update."""
+        ...
+
+
 class Engine(Protocol):
     """One way to compute: NumPy, oneDNN, CUDA.
 
@@ -114,4 +122,16 @@ class Engine(Protocol):
         dtype: npt.DTypeLike,
     ) -> Call:
         """The call that copies an array from one layout to another."""
+        ...
+
+    def bind_momentum(
+        self, weights: Array, grad: Array, history: Array, momentum: float
+    ) -> MomentumCall | None:
+        """The update rule of SGD in one pass over flat arrays, changed in place.
+
+            history = momentum history + rate (scale grad + decay weights)
+            weights = weights - history
+
+        None where this engine has nothing faster than NumPy for such arrays.
+        """
         ...

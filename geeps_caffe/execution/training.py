@@ -42,9 +42,10 @@ class Training:
         client: Client | None,
     ) -> None:
         self.solver, self.settings = solver, settings
-        self.client = client or Client(LocalStore(), settings.overlap)
-        self.seed = run_seed(solver, settings, self.client)
         self.engine = open_engine(settings.engine, settings.threads)
+        store = LocalStore(self.engine.bind_momentum)
+        self.client = client or Client(store, settings.overlap)
+        self.seed = run_seed(solver, settings, self.client)
         self._others = _exchange(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)

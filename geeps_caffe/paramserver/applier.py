@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.fused import BindMomentum, FusedSgd
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.table import Segment, parts_between
@@ -48,6 +49,7 @@ class Applier:
         history: the rule's arrays.
         start: the first element of the span.
         work: to be shared with others of this thread; made if None.
+        bind: an engine's way to do SGD faster, where there is one.
     """
 
     def __init__(
@@ -58,11 +60,15 @@ class Applier:
         history: Sequence[Array],
         start: int = 0,
         work: Workspace | None = None,
+        bind: BindMomentum | None = None,
     ) -> None:
         self.reduce = scheme.reduce_of(table)
         self.rule = scheme.rule_of(table)  # None where updates are added
         self._work = work or Workspace(scheme, table)
         parts = parts_between(scheme.tables[table], start, start + weights.size)
+        self._fused = None
+        if bind is not None and self.rule is not None and self.rule.type_name == "SGD":
+            self._fused = FusedSgd(parts, start, weights, history[0], bind)
         self._pieces = [
             _Piece(where, weights[where], tuple(s[where] for s in history), part)
             for part in parts
@@ -97,6 +103,9 @@ class Applier:
             self._add(updates, reduction)
             return
         scale *= reduction.scale
+        fused = self._fused if len(updates) == 1 else None
+        if fused is not None and fused.apply(updates[0], hyper, scale):
+            return
         for piece in self._pieces:
             grad = self._add_up(piece, updates, reduction)
             local = hyper.local(piece.part.lr_mult, piece.part.decay_mult)

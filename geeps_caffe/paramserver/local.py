@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from geeps_caffe.device.array import Array, allocate
 from geeps_caffe.paramserver.applier import Applier
+from geeps_caffe.paramserver.fused import BindMomentum
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import Scheme
@@ -19,12 +20,13 @@ _ALONE = Reduction("sum", [1.0])  # of one update, whatever the reduction
 
 
 class LocalStore:
-    """See `store.Store`."""
+    """See `store.Store`. `bind` is an engine's way to do SGD, see `fused`."""
 
     rank = 0
     ranks = 1
 
-    def __init__(self) -> None:
+    def __init__(self, bind: BindMomentum | None = None) -> None:
+        self._bind = bind
         self.stats = Stats(0, 1)
         self._flags = 0
         self._clipping: Clipping | None = None
@@ -37,7 +39,13 @@ class LocalStore:
         scheme = replace(scheme, tables=fresh)  # alone, nothing is ever stale
         self._memory = Memory(scheme, 1, allocate(nbytes(scheme, 1)))
         self._appliers = [
-            Applier(scheme, t, self._memory.weights[t], self._memory.history[t])
+            Applier(
+                scheme,
+                t,
+                self._memory.weights[t],
+                self._memory.history[t],
+                bind=self._bind,
+            )
             for t in range(len(scheme.tables))
         ]
 

@@ -96,6 +96,11 @@ class CudaEngine:
         assert on_device, f"{port} is not on the GPU"
         return array
 
+    def bind_momentum(
+        self, weights: Array, grad: Array, history: Array, momentum: float
+    ) -> None:
+        """Nothing yet: tables lie in host memory."""
+
     def bind_reorder(
         self,
         shape: Shape,

@@ -10,7 +10,7 @@ Streams of the runtimes that we accept run a primitive before `execute` returns.
 """
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from geeps_caffe.engines.onednn.constants import (
 from geeps_caffe.engines.onednn.descriptors import (
     Handle,
     Md,
+    PostOp,
     PrimitiveDesc,
     arguments,
     check,
@@ -48,9 +49,7 @@ class Api:
         _declare(library)
         self._engine = self._make("engine", CPU, ctypes.c_size_t(0))
         self._stream = self._make("stream", self._engine, IN_ORDER)
-        self._attributes = self._make("primitive_attr")
-        set_mode = library.dnnl_primitive_attr_set_scratchpad_mode
-        check(set_mode(self._attributes.pointer, USER_SCRATCHPAD), "scratchpad_mode")
+        self._plain_attributes = self.attributes()
 
     # -- memory descriptors ----------------------------------------------------
 
@@ -101,8 +100,35 @@ class Api:
 
     # -- primitives ------------------------------------------------------------
 
+    def attributes(
+        self, post_ops: Sequence[PostOp] = (), scales: Sequence[Arg | int] = ()
+    ) -> Handle:
+        """What a primitive does beyond its definition; its scratch is the user's.
+
+        Each argument in `scales` is multiplied with a number that is given when the
+        primitive runs.
+        """
+        made = self._make("primitive_attr")
+        set_mode = self.library.dnnl_primitive_attr_set_scratchpad_mode
+        check(set_mode(made.pointer, USER_SCRATCHPAD), "scratchpad_mode")
+        for arg in scales:
+            set_scale = self.library.dnnl_primitive_attr_set_scales_mask
+            check(set_scale(made.pointer, *arguments((int(arg), 0))), "scales_mask")
+        if post_ops:
+            row = self._make("post_ops")
+            for op in post_ops:
+                append = getattr(self.library, f"dnnl_post_ops_append_{op.kind}")
+                check(append(row.pointer, *arguments(op.values)), op.kind)
+            set_ops = self.library.dnnl_primitive_attr_set_post_ops
+            check(set_ops(made.pointer, row.pointer), "post_ops")
+        return made
+
     def primitive_desc(
-        self, kind: str, *values: Any, hint: PrimitiveDesc | None = None
+        self,
+        kind: str,
+        *values: Any,
+        hint: PrimitiveDesc | None = None,
+        attributes: Handle | None = None,
     ) -> PrimitiveDesc | None:
         """A primitive of `kind`, such as "pooling_forward"; None if there is none.
 
@@ -113,7 +139,8 @@ class Api:
         engine = () if kind == "reorder" else (self._engine,)
         pointer = ctypes.c_void_p()
         create = getattr(self.library, f"dnnl_{kind}_primitive_desc_create")
-        passed = arguments((*engine, *values, *hints, self._attributes))
+        more = attributes or self._plain_attributes
+        passed = arguments((*engine, *values, *hints, more))
         if self._absent(create(ctypes.byref(pointer), *passed), kind):
             return None
         destroy = self.library.dnnl_primitive_desc_destroy

@@ -76,8 +76,10 @@ class Algorithm(IntEnum):
     POOLING_AVERAGE_WITH_PADDING = 767
     POOLING_AVERAGE_WITHOUT_PADDING = 1023
     LRN_ACROSS_CHANNELS = 2815
+    ADD = 0x1FFF0
     MULTIPLY = 0x1FFF1
     DIVIDE = 0x1FFF4
+    SUBTRACT = 0x1FFF5
     SOFTMAX_ACCURATE = 0x30000
 
 
@@ -87,6 +89,7 @@ class Normalization(IntFlag):
     GLOBAL_STATS = 1
     SCALE = 2
     SHIFT = 4
+    RELU = 8
 
 
 class Query(IntEnum):
@@ -126,6 +129,7 @@ class Arg(IntEnum):
     MEAN = 49
     VARIANCE = 50
     SCALE = 51
+    SHIFT = 52
     WORKSPACE = 64
     SCRATCHPAD = 80
     DIFF_SRC = 129
@@ -133,7 +137,10 @@ class Arg(IntEnum):
     DIFF_WEIGHTS = 161
     DIFF_BIAS = 169
     DIFF_SCALE = 255
+    DIFF_SHIFT = 256
 
 
+SCALE_OF = 4096  # Arg of the scale of argument a is this plus a
+POST_OP_SRC = 32768 + 2  # Arg of the array that the first post-op takes
 SECOND_SRC = 2  # Arg of the second source of a binary primitive
 MULTIPLE_SRC = 1024  # Arg of source i of concat and sum is this plus i

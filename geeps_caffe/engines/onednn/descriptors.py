@@ -5,6 +5,7 @@ oneDNN keeps raw pointers: whatever a handle points to is referenced by its owne
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -136,6 +137,29 @@ class PrimitiveDesc(Handle):
         """Bytes that it needs while it runs."""
         md = self.md(Query.SCRATCHPAD)
         return md.nbytes if md.ndim else 0
+
+
+@dataclass(frozen=True)
+class PostOp:
+    """What is done to a primitive's result before it is written."""
+
+    kind: str  # as in the name of the C function that appends it
+    values: tuple[Any, ...]
+
+
+def apply_function(algorithm: int, alpha: float = 0.0, beta: float = 0.0) -> PostOp:
+    """An element-wise function of the result."""
+    return PostOp("eltwise", (int(algorithm), float(alpha), float(beta)))
+
+
+def combine(algorithm: int, md: Md) -> PostOp:
+    """The result and another array, given when the primitive runs."""
+    return PostOp("binary", (int(algorithm), md))
+
+
+def add_old(factor: float) -> PostOp:
+    """The result and `factor` times what was there before."""
+    return PostOp("sum", (float(factor), 0, 0))
 
 
 def arguments(values: Sequence[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from geeps_caffe.engines.onednn.library import (
     open_library,
     read_version,
 )
+from geeps_caffe.engines.onednn.momentum import Momentum
 from geeps_caffe.engines.onednn.recipe import HostFunction, HostStep, Kit, Recipe, Step
 from geeps_caffe.engines.onednn.threads import (
     hold_blas_to_one_thread,
@@ -112,6 +113,14 @@ class OneDnnEngine:
             second = self.bind_reorder(shape, (between, plain), target, dtype)
             return in_turn([first, second])
         return self._copy((read, mine), (written, yours))
+
+    def bind_momentum(
+        self, weights: Array, grad: Array, history: Array, momentum: float
+    ) -> Momentum | None:
+        """See Engine; for float32."""
+        if weights.dtype != np.float32:
+            return None
+        return Momentum(self.kit.api, weights, grad, history, momentum)
 
     def _copy(self, source: tuple[Array, Md], target: tuple[Array, Md]) -> Call:
         desc = self.kit.api.reorder(source[1], target[1])

@@ -70,6 +70,11 @@ class ReferenceEngine:
         read, written = source[0].reshape(shape), target[0].reshape(shape)
         return partial(np.copyto, written, read)
 
+    def bind_momentum(
+        self, weights: Array, grad: Array, history: Array, momentum: float
+    ) -> None:
+        """Nothing better than what `solvers` do."""
+
 
 def _touches(port: str, reads: frozenset[str]) -> bool:
     """Whether backward uses a port: gradients, and the kinds that it reads."""

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from geeps_caffe.device.array import allocate
+from geeps_caffe.engines.onednn.momentum import PIECE
+
+
+def floats(size, rng):
+    array = allocate(4 * size).view(np.float32)
+    array[...] = rng.standard_normal(size)
+    return array
+
+
+@pytest.mark.parametrize("size", [1, 37, 500, PIECE, 2 * PIECE + 129])
+def test_an_update_is_the_rule_of_sgd_with_momentum_and_decay(engine, rng, size):
+    weights, grad, history = (floats(size, rng) for _ in range(3))
+    w, g, h = (array.astype(float) for array in (weights, grad, history))
+    update = engine.bind_momentum(weights, grad, history, 0.9)
+    for rate, decay, scale in ((0.1, 0.0, 1.0), (0.02, 0.05, 0.25)):
+        update(rate, decay, scale)
+        h = 0.9 * h + rate * (scale * g + decay * w)
+        w = w - h
+    np.testing.assert_allclose(history, h, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(weights, w, rtol=1e-5, atol=1e-6)
+
+
+def test_zeros_stay_zeros(engine):
+    weights, grad, history = (allocate(4 * 64).view(np.float32) for _ in range(3))
+    engine.bind_momentum(weights, grad, history, 0.9)(0.1, 0.5, 1.0)
+    assert not weights.any() and not history.any()
+
+
+def test_float64_is_left_to_numpy(engine):
+    arrays = np.zeros((3, 8))
+    assert engine.bind_momentum(*arrays, 0.9) is None
