@@ -109,6 +109,12 @@ class CudaDevice:
         self.cupy.cuda.get_current_stream().synchronize()
         return copied
 
+    def write(self, target: Array, source: Array) -> None:
+        """Overwrite an array of the device, after all work on it so far."""
+        self.synchronise()
+        target[...] = self.cupy.asarray(np.ascontiguousarray(source))
+        self.cupy.cuda.get_current_stream().synchronize()
+
     # -- calls of a plan -------------------------------------------------------
 
     def bind_copy_in(self, host: Array, device: Array) -> Call:

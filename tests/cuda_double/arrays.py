@@ -59,8 +59,14 @@ class DeviceArray(np.ndarray):
         target = args[0] if function is np.copyto else target
         note(self, reads, [] if target is None else [target], function.__name__)
         result = function(*plain(args), **plain(options))
-        return result if target is None and function is np.copyto else (
-            own(result, self.machine) if options.get("out") is None else options["out"]
+        return (
+            result
+            if target is None and function is np.copyto
+            else (
+                own(result, self.machine)
+                if options.get("out") is None
+                else options["out"]
+            )
         )
 
 

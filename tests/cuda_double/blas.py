@@ -18,7 +18,25 @@ class Blas:
         )
 
     def sgemmStridedBatched(
-        self, handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, g
+        self,
+        handle,
+        ta,
+        tb,
+        m,
+        n,
+        k,
+        alpha,
+        a,
+        lda,
+        sa,
+        b,
+        ldb,
+        sb,
+        beta,
+        c,
+        ldc,
+        sc,
+        g,
     ):
         """C = alpha op(A) op(B) + beta C, in columns, for g matrices."""
         alpha, beta = _number(alpha), _number(beta)

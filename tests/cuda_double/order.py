@@ -57,7 +57,9 @@ class Order:
         if other is None or other[0] is stream:
             return
         if clock.get(other[0], 0) < other[1]:
-            raise OrderError(f"{what} {does} {other[2]} may still use: no event between")
+            raise OrderError(
+                f"{what} {does} {other[2]} may still use: no event between"
+            )
 
     def record(self, stream, event):
         event.clock = dict(self._clock(stream))

@@ -64,7 +64,9 @@ def host_text(source):
 
 
 def _launcher(name, parameters, body):
-    kinds = [re.match(r"(.*?)\s*\w+$", p.strip(), re.S)[1] for p in parameters.split(",")]
+    kinds = [
+        re.match(r"(.*?)\s*\w+$", p.strip(), re.S)[1] for p in parameters.split(",")
+    ]
     values = ", ".join(f"*({kind}*)args[{i}]" for i, kind in enumerate(kinds))
     barriers = "true" if re.search(r"block_(sum|max)|__sync", body) else "false"
     return f"""

@@ -68,12 +68,15 @@ def test_rows_beyond_2_31_elements():
 
 def test_division_of_indices(tmp_path):
     """quotient() on both sides of 2^32."""
-    source = read_source("tile.cu") + """
+    source = (
+        read_source("tile.cu")
+        + """
 extern "C" __global__ void divide(long long n, const long long* a,
                                   const long long* b, long long* c) {
   GRID_STRIDE_LOOP(i, n) { c[i] = quotient(a[i], b[i]); }
 }
 """
+    )
     numbers = [1, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40 + 3]
     a, b = np.array(list(product([0, *numbers], numbers)), np.int64).T.copy()
     c = np.zeros_like(a)

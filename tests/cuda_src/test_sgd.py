@@ -6,4 +6,6 @@ from tests.cuda_src.rules import PENALTIES, check_rule
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_steps_are_those_of_the_solver(penalty, rng):
     """The kernel "sgd"."""
-    check_rule("SGD", "sgd.cu", penalty, lambda h: (h.rate, h.momentum), rng, momentum=0.9)
+    check_rule(
+        "SGD", "sgd.cu", penalty, lambda h: (h.rate, h.momentum), rng, momentum=0.9
+    )

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.backend import CudaDevice
-from geeps_caffe.device.streams import COMPUTE
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
 from geeps_caffe.engines.cuda.kit import Kit, Pass, in_turn
 from geeps_caffe.engines.cuda.matrices import Matrices
@@ -115,10 +114,11 @@ class CudaEngine:
         return partial(self._copy, read, written)
 
     def _copy(self, source: Array, target: Array) -> None:
+        """Within the device on the current stream; else in step with the host."""
         on_device = self.xp.ndarray
-        if isinstance(source, on_device) and not isinstance(target, on_device):
-            source = self.device.to_host(source)
-        elif isinstance(target, on_device) and not isinstance(source, on_device):
-            source = self.device.to_device(source)
-        with self.device.queues.on(COMPUTE):
+        if isinstance(source, on_device) == isinstance(target, on_device):
             target[...] = source
+        elif isinstance(source, on_device):
+            target[...] = self.device.to_host(source)
+        else:
+            self.device.write(target, source)
