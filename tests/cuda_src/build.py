@@ -125,7 +125,7 @@ def run(file, kernel, n, *args):
 def run_tail(file, kernel, n, *args):
     """Only the block that does the last element of a huge n."""
     signature = find_signature(file, kernel)
-    kinds = [p for p in signature.parameters]
+    kinds = list(signature.parameters)
     values = [
         v if p.pointer else SCALARS[p.type](v)
         for p, v in zip(kinds, (n, *args), strict=True)
