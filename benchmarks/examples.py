@@ -28,9 +28,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--engine")
     parser.add_argument("--iterations", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    settings = RunSettings(engine=options.engine, threads=options.threads, seed=1)
+    settings = RunSettings(
+        engine=options.engine, threads=options.threads, seed=options.seed
+    )
     corpus = Path(os.environ["GEEPS_CAFFE_CORPUS"]).resolve()
     wanted = [
         example

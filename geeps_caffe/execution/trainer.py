@@ -8,32 +8,21 @@ import numpy as np
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.data.pairing import paired_lengths_warning
-from geeps_caffe.device.array import Array
-from geeps_caffe.errors import GeepsCaffeError, PeerLost
 from geeps_caffe.execution import reports
-from geeps_caffe.execution.history import History
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import SolverNets, solver_nets
 from geeps_caffe.execution.reports import Output, Report
+from geeps_caffe.execution.saving import Saving, prepare
 from geeps_caffe.execution.smoothing import SmoothedLoss
-from geeps_caffe.execution.snapshot import (
-    file_names,
-    load_state,
-    position_writer,
-    prepare_folder,
-    read_position,
-    snapshot_prefix,
-    state_writer,
-)
 from geeps_caffe.execution.tester import TestNet
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import copy_weights, weights_writer
-from geeps_caffe.files import DISK, FileSystem, write_together
+from geeps_caffe.execution.weights import copy_weights
+from geeps_caffe.files import DISK, FileSystem
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client
 from geeps_caffe.solvers import Start, current_step, learning_rate
-from prototxt import Document, PrototxtError
+from prototxt import Document
 
 Reporter = Callable[[Report], None]
 STOP, SNAPSHOT = 1, 2  # what a signal may ask for
@@ -75,7 +64,7 @@ class Trainer:
         self.settings = settings or RunSettings()
         self.report, self._requested, self._disk = report, requested, disk
         if solver.snapshot:
-            self._prepare_folder()
+            prepare(solver, path, self.settings.rank, disk)
         self.training = Training(solver, self._nets(document), self.settings, client)
         self.net: PlannedNet = self.training.net
         self.tests = [
@@ -87,8 +76,7 @@ class Trainer:
         self._smoothed = SmoothedLoss(solver.average_loss)
         self._start = Start()  # of the learning rate's steps
         self._shown_step = 0
-        self._saved = -1  # iteration of the last snapshot
-        self._before: dict[str, Array] = {}  # weights, for snapshot_diff
+        self._saving = Saving(self.training, path, self._tell, disk)
         self._last_shown = (time.perf_counter(), 0)
         self._compare_sources()
         for weights in solver.weights:
@@ -115,9 +103,8 @@ class Trainer:
             if warning:
                 self.report(reports.Notice(warning, "W"))
 
-    def _prepare_folder(self) -> None:
-        if self.settings.rank == 0:
-            prepare_folder(snapshot_prefix(self.solver, self.path), self._disk)
+    def _tell(self, report: Report) -> None:
+        self.report(report)
 
     # -- weights and states ----------------------------------------------------
 
@@ -135,32 +122,10 @@ class Trainer:
         Rates are those of the solver's file; only the number of steps that were taken
         comes from the state, as in Caffe.
         """
-        self.report(reports.Restoring(path))
-        state = load_state(path)
-        self._history().check(state.history, path)
-        copy_weights(self.net, str(state.weights_path()))
-        self.training.publish_weights()
-        self._history().restore(state.history, path)
-        self.iteration = state.iter
-        self._start = Start(state.iter, state.current_step)
-        self._shown_step = state.current_step
-        self._before = {}
+        self._start = self._saving.read(path)
+        self.iteration = self._start.iteration
+        self._shown_step = self._start.step
         self._smoothed = SmoothedLoss(self.solver.average_loss)
-        self._restore_position(path)
-
-    def _restore_position(self, path: str) -> None:
-        position = read_position(path)
-        if position is not None:
-            said = self.training.restore_position(position)
-        elif self.training.has_position():
-            said = [
-                f"{path} has no data position: the data starts again at its first "
-                "record"
-            ]
-        else:
-            said = []
-        for text in said:
-            self.report(reports.Notice(text))
 
     def snapshot(self) -> str:
         """Write weights and state; returns the weights' file name.
@@ -168,53 +133,10 @@ class Trainer:
         Raises:
             InputError: a file can't be written.
         """
-        names = file_names(self.solver, self.path, self.iteration)
-        if self.settings.rank != 0:
-            return names.weights
-        history = self._history().blobs()
-        positions = self.training.positions()
-        self.report(reports.Snapshotting(names.weights, "weights", names.hdf5))
-        self.report(reports.Snapshotting(names.state, "state", names.hdf5))
-        weights = weights_writer(self.net, names.hdf5, self._diffs())
-        position = position_writer(positions, self.settings.ranks, self.training.seed)
-        step = current_step(self.solver, max(self.iteration - 1, 0), self._start)
-        state = state_writer(names, self.iteration, history, step)
-        write_together(
-            [
-                (names.weights, weights),
-                (names.position, position),
-                (names.state, state),
-            ],
-            self._disk,
-        )
-        self._saved = self.iteration
-        return names.weights
-
-    def _diffs(self) -> dict[str, Array] | None:
-        """snapshot_diff: by how much the last update made each param smaller."""
-        if not self.solver.snapshot_diff:
-            return None
-        now = self.training.learned() if self._before else {}
-        return {
-            key: self._before[key] - now[key]
-            if key in now
-            else np.zeros(param.shape, np.float32)
-            for key, param in self.net.graph.params.items()
-        }
-
-    def _history(self) -> History:
-        return self.training.history()
+        return self._saving.write(self.iteration, self._start)
 
     def _try_snapshot(self) -> None:
-        """A snapshot on the way: if it fails, training goes on."""
-        self.training.settle()
-        try:
-            self.snapshot()
-        except PeerLost:
-            raise
-        except (GeepsCaffeError, PrototxtError, OSError) as error:
-            prefix = snapshot_prefix(self.solver, self.path)
-            self.report(reports.SnapshotFailed(prefix, str(error)))
+        self._saving.try_to_write(self.iteration, self._start)
 
     # -- the loop --------------------------------------------------------------
 
@@ -223,7 +145,7 @@ class Trainer:
         self.report(reports.Solving(self.net.graph.name, self.solver.lr_policy))
         self.stopped = False
         if self.solver.snapshot_after_train:
-            self._prepare_folder()
+            prepare(self.solver, self.path, self.settings.rank, self._disk)
         if resume:
             self.restore(resume)
         self.step(max(self.solver.max_iter - self.iteration, 0))
@@ -246,7 +168,7 @@ class Trainer:
             return
         self.training.settle()  # all ranks, though but one writes
         every = self.solver.snapshot
-        if self._saved != self.iteration and not (
+        if self._saving.saved != self.iteration and not (
             every and self.iteration % every == 0
         ):
             self.snapshot()
@@ -276,8 +198,7 @@ class Trainer:
         iteration, rate = self.iteration, self.rate()
         display = self.solver.display
         shown = bool(display and iteration % display == 0)
-        if self.solver.snapshot_diff:
-            self._before = self.training.learned()
+        self._saving.before_update()
         watch = self._debug if shown and self.solver.debug_info else None
         self._smoothed.add(self.training.iterate(iteration, rate, watch))
         step = self._step_taken(iteration)
