@@ -1,6 +1,7 @@
 """Cases that users of Caffe met, through whole nets: what goes in, what must come out.
 
-Names are those of a catalogue of such cases (C01 and so on).
+Names are those of a catalogue of such cases (C01 and so on). C05 is tried in
+tests/commands/test_train.py, C16 in tests/execution/test_resume.py.
 """
 
 import logging
@@ -125,13 +126,11 @@ def test_c08_old_and_new_layers_together_are_refused(engine):
     assert 'type: "InnerProduct"' in said  # the upgraded text
 
 
-def test_c08_nets_that_are_old_throughout_load(engine, golden):
-    for name in ("v0_lenet", "v1_train_val"):
-        path = golden / "upgrade" / f"{name}.prototxt"
-        if path.exists():
-            ours = prototxt.read_net(path).message
-            theirs = prototxt.read_net(str(path).replace(".proto", ".upgraded.proto"))
-            assert ours == theirs.message
+@pytest.mark.parametrize("name", ["v1_all_types", "v1_inputs", "v1_train_val"])
+def test_c08_nets_that_are_old_throughout_load(golden, name):
+    folder = golden / "upgrade"
+    ours = prototxt.read_net(folder / f"{name}.prototxt").message
+    assert ours == prototxt.read_net(folder / f"{name}.upgraded.prototxt").message
 
 
 # -- C10: statistics of BatchNorm ----------------------------------------------
