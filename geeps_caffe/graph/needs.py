@@ -30,7 +30,8 @@ def _from_the_bottom(nodes: Sequence[Node], params: Mapping[str, Param]) -> list
                 f"{len(node.bottoms)} bottoms; give one for each or none"
             )
         propagate = tuple(
-            bool(given[i]) if given else needed[b] for i, b in enumerate(node.bottoms)
+            (bool(given[i]) if given else needed[b]) and i not in node.layer.shape_only
+            for i, b in enumerate(node.bottoms)
         )
         learns = tuple(
             params[k].lr_mult != 0 and not params[k].state for k in node.params

@@ -11,6 +11,7 @@ class Crop(Layer):
     bottoms = (2, 2)
     backward_reads = frozenset()
     no_gradient = frozenset({1})
+    shape_only = frozenset({1})
 
     def setup(self, bottom: Shapes) -> None:
         """Find the first axis that is cut."""

@@ -37,6 +37,15 @@ def test_the_second_bottom_gets_no_gradient(rng):
     assert "b" not in net.diff
 
 
+def test_the_second_bottom_may_hang_on_learned_layers(rng):
+    a, b = rng.normal(size=(2, 1, 1, 4, 4))
+    power = 'layer { name: "p" type: "Power" bottom: "x" top: "b" } '
+    scale = 'layer { name: "s" type: "Scale" bottom: "p" top: "q" } '
+    crop = layer().replace('bottom: "b"', 'bottom: "q"')
+    text = power.replace('top: "b"', 'top: "p"') + scale + crop
+    check_gradient(text, {"a": a, "x": b})
+
+
 @pytest.mark.parametrize(
     ("text", "b", "message"),
     [
