@@ -1,6 +1,4 @@
-"""Convolution and Deconvolution, by columns and matrix products."""
-
-from collections.abc import Callable
+"""Convolution and Deconvolution: cuDNN where it is, else columns and products."""
 
 from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.device.kernels import Call
@@ -28,17 +26,33 @@ def _scratch(request: Request) -> int:
     return _sizes(request).scratch
 
 
-def _columns(work: Pass) -> Columns:
+def _product(work: Pass, kind: str, x: Array, y: Array, w: Array) -> list[Call]:
+    """One of "correlate", "spread" and "weight_gradient", by cuDNN or by columns."""
     sizes = _sizes(work.request)
-    return Columns(work.kit, sizes, None if sizes.pointwise else work.scratch)
+    if work.kit.cudnn is not None:
+        scratch = work.workspace(0, sizes.scratch // 4) if sizes.scratch else x[:0]
+        arrays = {"x": x, "y": y, "w": w}
+        call = work.kit.cudnn.bind(kind, sizes, arrays, scratch)
+        if call is not None:
+            return [call]
+    columns = Columns(work.kit, sizes, None if sizes.pointwise else work.scratch)
+    match kind:
+        case "correlate":
+            return columns.correlate(x, w, y)
+        case "spread":
+            return columns.spread(y, w, x)
+        case _:
+            return columns.weight_gradient(x, y, w)
 
 
 def forward(work: Pass) -> list[Call]:
     """top0 = bottom0 * param0 + param1."""
-    ports, columns = work.ports, _columns(work)
-    transposed = isinstance(work.operation, Deconvolution)
-    product = columns.spread if transposed else columns.correlate
-    calls = product(ports["bottom0"], ports["param0"], ports["top0"])
+    ports = work.ports
+    pair = (ports["bottom0"], ports["top0"])
+    if isinstance(work.operation, Deconvolution):
+        calls = _product(work, "spread", *pair[::-1], ports["param0"])
+    else:
+        calls = _product(work, "correlate", *pair, ports["param0"])
     if work.operation.bias:
         y = ports["top0"]
         args = (y, ports["param1"], y, *_channels(work, y)[1:])
@@ -48,22 +62,23 @@ def forward(work: Pass) -> list[Call]:
 
 def backward(work: Pass) -> list[Call]:
     """The gradients that are asked for."""
-    ports, columns = work.ports, _columns(work)
-    dy, calls = ports["top0.diff"], []
+    ports, dy = work.ports, work.ports["top0.diff"]
+    transposed = isinstance(work.operation, Deconvolution)
+    calls = []
     if "param1.diff" in ports:
         outer, channels, inner = _channels(work, dy)
         args = (dy, ports["param1.diff"], outer, inner)
         calls.append(work.kernel("broadcast.cu", "sum_over", channels, *args))
-    transposed = isinstance(work.operation, Deconvolution)
     if "param0.diff" in ports:
         pair = (ports["bottom0"], dy)
         image, out = pair[::-1] if transposed else pair
-        calls += columns.weight_gradient(image, out, ports["param0.diff"])
+        calls += _product(work, "weight_gradient", image, out, ports["param0.diff"])
     if "bottom0.diff" in ports:
-        product: Callable[[Array, Array, Array], list[Call]] = (
-            columns.correlate if transposed else columns.spread
-        )
-        calls += product(dy, ports["param0"], ports["bottom0.diff"])
+        dx, w = ports["bottom0.diff"], ports["param0"]
+        if transposed:
+            calls += _product(work, "correlate", dy, dx, w)
+        else:
+            calls += _product(work, "spread", dx, dy, w)
     return calls
 
 
@@ -77,4 +92,4 @@ def _channels(work: Pass, y: Array) -> tuple[int, int, int]:
     return y.size // (channels * inner), channels, inner
 
 
-ENTRY = Entry(forward, backward, _scratch, accepts, implementation="cuda columns")
+ENTRY = Entry(forward, backward, _scratch, accepts, implementation="cuda convolution")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.backend import CudaDevice
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
+from geeps_caffe.engines.cuda.cudnn import open_cudnn
 from geeps_caffe.engines.cuda.kit import Kit, Pass, in_turn
 from geeps_caffe.engines.cuda.matrices import Matrices
 from geeps_caffe.engines.engine import Call, Description, Layout, Request, SavedArray
@@ -44,7 +45,8 @@ class CudaEngine:
 
     @cached_property
     def _kit(self) -> Kit:
-        return Kit(self.xp, self.device.kernels, Matrices(self.xp))
+        matrices, cudnn = Matrices(self.xp), open_cudnn(self.xp)
+        return Kit(self.xp, self.device.kernels, matrices, cudnn)
 
     def describe(self, request: Request) -> Description | None:
         """Ports as the reference has them, and what the kernels need besides.

@@ -20,6 +20,7 @@ class Kit:
     cupy: ArrayModule
     kernels: Kernels
     matrices: Matrices
+    cudnn: Any = None  # a cudnn.Cudnn, where it is installed
 
     def constant(self, values: Array) -> Array:
         """A small array that kernels read."""

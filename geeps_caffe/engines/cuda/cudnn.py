@@ -1,0 +1,134 @@
+"""Convolutions by cuDNN, through its frontend, where that is installed.
+
+Only plans that compute in float32, without tensor cores (no TF32) and alike on every
+run, within the scratch memory that was planned; where cuDNN has none, columns do.
+"""
+
+import importlib
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from geeps_caffe.device.array import Array, ArrayModule, Shape
+from geeps_caffe.device.kernels import Call
+from geeps_caffe.engines.cuda.columns import Geometry
+
+#: Pass -> the graph's method, its two inputs by their names there, and its output.
+PASSES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
+    "correlate": ("conv_fprop", {"image": "x", "weight": "w"}, "y"),
+    "spread": ("conv_dgrad", {"loss": "y", "filter": "w"}, "x"),
+    "weight_gradient": ("conv_wgrad", {"image": "x", "loss": "y"}, "w"),
+}
+UNWANTED = (
+    "TENSOR_CORE",
+    "DOWN_CONVERT_INPUTS",
+    "REDUCED_PRECISION_REDUCTION",
+    "NONDETERMINISTIC",
+)
+
+
+class Cudnn:
+    """cuDNN on one device."""
+
+    def __init__(self, frontend: Any, cupy: ArrayModule) -> None:
+        self._frontend, self._cupy = frontend, cupy
+        self._handle = frontend.create_handle()
+
+    def bind(
+        self, kind: str, sizes: Geometry, arrays: Mapping[str, Array], scratch: Array
+    ) -> Call | None:
+        """The call of one of PASSES over x, y and w; None where cuDNN has no plan."""
+        if len(sizes.image) not in (2, 3):
+            return None
+        shapes = _shapes(sizes)
+        try:
+            graph, tensors = self._graph(kind, sizes, shapes)
+            self._plan(graph, scratch.nbytes)
+        except (RuntimeError, self._frontend.cudnnGraphNotSupportedError):
+            return None
+        pack = {
+            tensor: arrays[name].reshape(shapes[name])
+            for name, tensor in tensors.items()
+        }
+        return _Execution(
+            self._frontend, self._cupy, self._handle, graph, pack, scratch
+        )
+
+    def _graph(
+        self, kind: str, sizes: Geometry, shapes: Mapping[str, Shape]
+    ) -> tuple[Any, dict[str, Any]]:
+        method, inputs, output = PASSES[kind]
+        number = self._frontend.data_type.FLOAT
+        graph = self._frontend.pygraph(
+            io_data_type=number,
+            intermediate_data_type=number,
+            compute_data_type=number,
+            handle=self._handle,
+        )
+        tensors = {
+            name: graph.tensor(
+                name=name,
+                dim=list(shapes[name]),
+                stride=_strides(shapes[name]),
+                data_type=number,
+            )
+            for name in inputs.values()
+        }
+        op = sizes.operation
+        result = getattr(graph, method)(
+            **{argument: tensors[name] for argument, name in inputs.items()},
+            padding=list(op.pad),
+            stride=list(op.stride),
+            dilation=list(op.dilation),
+        )
+        result.set_output(True).set_data_type(number)
+        result.set_dim(list(shapes[output])).set_stride(_strides(shapes[output]))
+        return graph, {**tensors, output: result}
+
+    def _plan(self, graph: Any, workspace: int) -> None:
+        modes, notes = self._frontend.heur_mode, self._frontend.numerical_note
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([modes.A, modes.FALLBACK])
+        graph.deselect_numeric_notes([getattr(notes, name) for name in UNWANTED])
+        graph.deselect_workspace_greater_than(workspace)
+        graph.check_support()
+        graph.build_plans()
+
+
+class _Execution:
+    """A planned graph with its arrays; runs on the current stream."""
+
+    def __init__(self, *parts: Any) -> None:
+        frontend, self._cupy, self._handle, self._graph, self._pack, self._scratch = (
+            parts
+        )
+        self._set_stream = frontend.set_stream
+
+    def __call__(self) -> None:
+        stream = self._cupy.cuda.get_current_stream().ptr
+        self._set_stream(handle=self._handle, stream=stream)
+        self._graph.execute(self._pack, self._scratch, handle=self._handle)
+
+
+def _shapes(sizes: Geometry) -> dict[str, Shape]:
+    op = sizes.operation
+    return {
+        "x": (sizes.images, sizes.inputs, *sizes.image),
+        "y": (sizes.images, sizes.outputs, *sizes.out),
+        "w": (sizes.outputs, sizes.inputs // op.group, *op.kernel),
+    }
+
+
+def _strides(shape: Shape) -> list[int]:
+    """In elements, C order."""
+    return [prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def open_cudnn(cupy: ArrayModule) -> Cudnn | None:
+    """cuDNN, if its frontend and its library are installed."""
+    try:
+        frontend = importlib.import_module("cudnn")
+        return Cudnn(frontend, cupy)
+    except (ImportError, RuntimeError):
+        return None
