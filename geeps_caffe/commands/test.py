@@ -17,8 +17,6 @@ from geeps_caffe.execution.weights import copy_weights, fill_params
 from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
 from geeps_caffe.net_lines import net_lines
 
-__test__ = False  # not a test of ours
-
 
 def main(argv: list[str]) -> int:
     """Score the model on its test data."""
