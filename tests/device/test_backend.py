@@ -1,0 +1,91 @@
+"""Opening a GPU, its memory, and what is said where there is none."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from geeps_caffe.device.backend import CudaDevice, GpuMissing, open_cupy
+from geeps_caffe.errors import UsageError
+from tests.cuda_double.fixtures import double
+from tests.cuda_src.build import HostModule
+
+__all__ = ["double"]
+
+
+def test_without_cupy_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(GpuMissing, match=r"pip install geeps-caffe\[cuda13\]"):
+        open_cupy()
+
+
+def no_driver():
+    raise RuntimeError("cudaErrorInsufficientDriver")
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [(no_driver, "InsufficientDriver.*needs an NVIDIA driver"), (lambda: 0, "no NVID")],
+)
+def test_without_a_device_the_message_names_another_engine(monkeypatch, count, message):
+    runtime = SimpleNamespace(getDeviceCount=count)
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    with pytest.raises(GpuMissing, match=f"{message}.*--engine onednn"):
+        open_cupy()
+
+
+def test_arenas_are_zeroed_bytes(double):
+    device = CudaDevice()
+    block, pinned = device.allocate(70), device.allocate_pinned(70)
+    assert block.shape == pinned.shape == (70,)
+    assert not device.to_host(block).any() and not pinned.any()
+    assert device.allocate_pinned(0).size == 0
+
+
+def test_values_go_to_the_device_and_back(double, rng):
+    device, values = CudaDevice(), rng.standard_normal((3, 4))
+    np.testing.assert_array_equal(device.to_host(device.to_device(values)), values)
+    target = device.to_device(np.zeros((3, 4)))
+    device.write(target, values)
+    np.testing.assert_array_equal(device.to_host(target), values)
+
+
+def test_an_unknown_loader_is_refused(double):
+    with pytest.raises(UsageError, match="did you mean 'pycuda'"):
+        CudaDevice(kernels="pycud")
+
+
+def test_pycuda_is_named_where_it_is_missing(double, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+    with pytest.raises(GpuMissing, match=r"pip install geeps-caffe\[pycuda\]"):
+        CudaDevice(kernels="pycuda")
+
+
+def test_kernels_launch_through_pycuda(double, monkeypatch):
+    """A stand-in that takes addresses, as PyCUDA does."""
+    launched = []
+
+    class SourceModule:
+        def __init__(self, source, no_extern_c, options):
+            assert no_extern_c and "--fmad=false" in options
+            self.module = HostModule(source)
+
+        def get_function(self, name):
+            return lambda *args, grid, block: launched.append((name, args, grid, block))
+
+    context = SimpleNamespace(push=lambda: None)
+    device = SimpleNamespace(retain_primary_context=lambda: context)
+    driver = SimpleNamespace(init=lambda: None, Device=lambda index: device)
+    monkeypatch.setitem(sys.modules, "pycuda", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    compiler = SimpleNamespace(SourceModule=SourceModule)
+    monkeypatch.setitem(sys.modules, "pycuda.compiler", compiler)
+    found = CudaDevice(kernels="pycuda")
+    x = found.to_device(np.ones(300, np.float32))
+    found.kernels.bind("activation.cu", "tanh_forward", 300, x, x)()
+    ((name, args, grid, block),) = launched
+    assert (name, grid, block) == ("tanh_forward", (2, 1, 1), (256, 1, 1))
+    assert args == (300, x.data.ptr, x.data.ptr)
