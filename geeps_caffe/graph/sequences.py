@@ -5,7 +5,7 @@ labels and markers into (T, B); the source is told through its param_str.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from geeps_caffe.graph.splits import Placed
@@ -31,6 +31,25 @@ def _told(placed: Placed, layers: Sequence[Placed]) -> Placed:
     told = {"frames": found[0], "videos": found[1]} | given
     spec.python_param.param_str = json.dumps(told)
     return Placed(spec, placed.place)
+
+
+def override_clips(message: Any, settings: Mapping[str, Any]) -> Any:
+    """The net with other settings of its video sources, as param_str may have them.
+
+    With other `frames` or `videos` the Reshape layers change that lay a batch out.
+    """
+    found = type(message)()
+    found.CopyFrom(message)
+    for source in filter(is_sequence, found.layer):
+        given = json.loads(source.python_param.param_str or "{}")
+        source.python_param.param_str = json.dumps(given | dict(settings))
+    shapes = {clip_shape(s, message.layer) for s in message.layer if is_sequence(s)}
+    for spec in found.layer:
+        dims = spec.reshape_param.shape.dim
+        if spec.type == "Reshape" and tuple(dims[:2]) in shapes:
+            dims[0] = settings.get("frames", dims[0])
+            dims[1] = settings.get("videos", dims[1])
+    return found
 
 
 def clip_shape(source: Any, layers: Sequence[Any]) -> tuple[int, int] | None:

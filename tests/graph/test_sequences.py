@@ -1,7 +1,11 @@
 import json
 
 import prototxt
-from geeps_caffe.graph.sequences import clip_shape, with_clip_shapes
+from geeps_caffe.graph.sequences import (
+    clip_shape,
+    override_clips,
+    with_clip_shapes,
+)
 from geeps_caffe.graph.splits import Placed
 
 SOURCE = """
@@ -34,3 +38,12 @@ def test_what_the_source_says_itself_goes_before():
 def test_without_reshape_layers_nothing_is_known():
     message = prototxt.parse_net(SOURCE % "").message
     assert clip_shape(message.layer[0], message.layer[:1]) is None
+
+
+def test_clips_can_be_made_shorter():
+    message = prototxt.parse_net(SOURCE % "").message
+    found = override_clips(message, {"frames": 4, "crop": 99})
+    assert list(found.layer[1].reshape_param.shape.dim) == [4, 12]
+    told = json.loads(found.layer[0].python_param.param_str)
+    assert told == {"frames": 4, "crop": 99}
+    assert clip_shape(message.layer[0], message.layer) == (16, 12)
