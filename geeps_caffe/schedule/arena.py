@@ -43,20 +43,25 @@ def place(
     Returns:
         the places, and the size of the arena in bytes.
     """
-    best: tuple[list[Place], int] | None = None
-    for order in ORDERS:
-        found = _place_in_order(sorted(stays, key=order), length)
-        if best is None or found[1] < best[1]:
-            best = found
+    best = _place_in_order(sorted(stays, key=ORDERS[0]), length, None)
+    assert best is not None
+    for order in ORDERS[1:]:
         if budget is None or best[1] <= budget:
             break
-    assert best is not None
+        best = _place_in_order(sorted(stays, key=order), length, best[1]) or best
     return best
 
 
-def _place_in_order(stays: Sequence[Residency], length: int) -> tuple[list[Place], int]:
+def _place_in_order(
+    stays: Sequence[Residency], length: int, below: int | None
+) -> tuple[list[Place], int] | None:
+    """Places in this order; None as soon as the arena is not `below` some size."""
     taken = _Taken(len(stays), length)
-    placed = [Place(stay, taken.take(stay)) for stay in stays]
+    placed: list[Place] = []
+    for stay in stays:
+        placed.append(Place(stay, taken.take(stay)))
+        if below is not None and placed[-1].end >= below:
+            return None
     return placed, max((p.end for p in placed), default=0)
 
 

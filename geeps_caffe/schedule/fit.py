@@ -20,7 +20,8 @@ from geeps_caffe.schedule.rejoin import rejoined
 from geeps_caffe.schedule.stays import Gap, Residency, gaps
 from geeps_caffe.schedule.swaps import plan_swaps, touched_bytes
 
-LOCAL_ATTEMPTS = 12  # packings that lower what is resident where it did not fit
+LOCAL_ATTEMPTS = 8  # packings that lower what is resident where it did not fit
+FINEST = 4096  # by so small a part of the budget at first, by twice as much each time
 PARTS = (0.97, 0.94, 0.9, 0.85, 0.8, 0.7)  # of the budget, tried for all times
 
 
@@ -50,10 +51,10 @@ class _Fitting:
 
     def packings(self) -> Iterator[tuple[list[Place], int]]:
         """Better and better chances to keep the budget; the last one must."""
-        for _ in range(LOCAL_ATTEMPTS):
+        for attempt in range(LOCAL_ATTEMPTS):
             placed, size = self._pack()
             yield placed, size
-            self._lower(placed, every=False)
+            self._lower(placed, self._budget * 2**attempt // FINEST, every=False)
         self._cuts.clear()
         for part in PARTS:
             limit = np.full(self._length, int(self._budget * part), np.int64)
@@ -62,7 +63,7 @@ class _Fitting:
         for _ in range(LOCAL_ATTEMPTS):
             placed, size = self._pack()
             yield placed, size
-            self._lower(placed, every=True)
+            self._lower(placed, 0, every=True)
         every = (gaps(life, self._length) for life in self._lives.values())
         self._cuts = {gap for found in every for gap in found}
         yield self._pack()
@@ -71,11 +72,15 @@ class _Fitting:
         stays = plan_swaps(self._lives, self._length, self._limit, self._cuts)
         return place(stays, self._length, self._budget)
 
-    def _lower(self, placed: Sequence[Place], every: bool) -> None:
-        """Less is resident where stays are outside of the budget; or they are cut."""
+    def _lower(self, placed: Sequence[Place], least: int, every: bool) -> None:
+        """Less is resident where stays are outside of the budget; or they are cut.
+
+        Less by what sticks out, and not by a few bytes where `least` is more.
+        """
         for entry, at in _outside(placed, self._length, self._budget, every):
             before = self._limit[at]
-            lower = np.maximum(self._touched[at], before - (entry.end - self._budget))
+            less = max(entry.end - self._budget, least)
+            lower = np.maximum(self._touched[at], before - less)
             if every or (lower == before).any():
                 self._cuts |= _cuts(self._lives, placed, entry, self._length)
             self._limit[at] = lower
