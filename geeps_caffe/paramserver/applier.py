@@ -26,6 +26,22 @@ class Workspace:
         self.zeros = np.zeros(self.chunk, dtype)
 
 
+class Workspaces:
+    """One workspace for all tables of a dtype and rule."""
+
+    def __init__(self, scheme: Scheme) -> None:
+        self._scheme = scheme
+        self._made: dict[tuple[str, str | None], Workspace] = {}
+
+    def of(self, table: int) -> Workspace:
+        """That of a table."""
+        shared, rule = self._scheme.tables[table], self._scheme.rule_of(table)
+        key = shared.dtype, None if rule is None else rule.type_name
+        if key not in self._made:
+            self._made[key] = Workspace(self._scheme, table)
+        return self._made[key]
+
+
 @dataclass(frozen=True)
 class _Piece:
     """What is handled at a time: a chunk of one segment."""

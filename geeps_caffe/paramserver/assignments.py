@@ -50,10 +50,15 @@ class Assignments:
         for target, values in self._pending.items():
             if owners.get(target) != store.rank:
                 continue
-            weights, slots = store.settled(target // 2, clock)
-            arrays = slots if target % 2 else [weights]
+            table = target // 2
+            arrays = [store.settled(table, clock)]
+            if target % 2:
+                arrays = list(store.history(table, clock))
             for array, value in zip(arrays, values, strict=True):
                 array[: value.size] = value
+        mine = [t for t in self._pending if owners.get(t) == store.rank]
+        if mine:
+            store.publish(mine)
         self._pending.clear()
 
 

@@ -189,7 +189,8 @@ class Client(VirtualClient):
         A view that stays as it is until this worker's next update of the table. With
         one worker it may be written; otherwise use `assign`.
         """
-        weights, _ = self._settled(table, "values")
+        self._between("values")
+        weights = self._store.settled(self._known.find(table), self._clock)
         return self._shown(table, weights)
 
     def refresh(self, table: str) -> None:
@@ -199,7 +200,8 @@ class Client(VirtualClient):
 
     def history(self, table: str) -> list[Array]:
         """The rule's history arrays, as `values`."""
-        _, slots = self._settled(table, "history")
+        self._between("history")
+        slots = self._store.history(self._known.find(table), self._clock)
         return [self._shown(table, slot) for slot in slots]
 
     def memory(self, table: str) -> Array:
@@ -328,10 +330,6 @@ class Client(VirtualClient):
                 f"{self._current.expected}, got {call}, which belongs between two "
                 "iterations"
             )
-
-    def _settled(self, table: str, call: str) -> tuple[Array, tuple[Array, ...]]:
-        self._between(call)
-        return self._store.settled(self._known.find(table), self._clock)
 
     def _shown(self, table: str, array: Array) -> Array:
         view = array[: self._known.tables[self._known.find(table)].size]

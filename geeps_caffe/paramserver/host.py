@@ -16,6 +16,8 @@ from geeps_caffe.paramserver.messages import (
     Beat,
     Bye,
     Close,
+    Gather,
+    Gathered,
     Granted,
     Hello,
     Lost,
@@ -23,6 +25,8 @@ from geeps_caffe.paramserver.messages import (
     Message,
     Outgoing,
     Propose,
+    Publish,
+    Published,
     Pull,
     Push,
     Refused,
@@ -54,8 +58,8 @@ class Host:
         self.failure: str | None = None
         self.refused = False  # the failure is the program's fault, nobody died
         self._allocate = allocate
-        host = socket.gethostname()
-        self._members = Membership(ranks, limits or Limits(), host, now)
+        names = [socket.gethostname()] * ranks
+        self._members = Membership(names, limits or Limits(), now)
         self._rendezvous = Rendezvous(ranks)
         self._proposals: dict[int, Scheme] = {}
         self._shard: Shard | None = None
@@ -97,6 +101,10 @@ class Host:
                 return self._propose(rank, message)
             case Push() | Pull():
                 return self._known_shard.receive(rank, message)
+            case Publish():  # no other host needs to be told
+                return [(rank, Published())]
+            case Gather():
+                return [(rank, Gathered())]
             case Close():
                 self._members.moved(rank, now, message.clock)
                 out = self._known_shard.receive(rank, message)
@@ -145,7 +153,9 @@ class Host:
         size = nbytes(scheme, self.ranks)
         memory = Memory(scheme, self.ranks, self._allocate(size))
         self._shard = Shard(scheme, memory)
-        return self._all(Granted(size))
+        return [
+            (rank, Granted(size, rank, self.ranks, 1)) for rank in range(self.ranks)
+        ]
 
     def work(self) -> Outgoing:
         """Do one piece of the arithmetic that is due."""

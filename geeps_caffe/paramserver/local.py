@@ -89,9 +89,16 @@ class LocalStore:
     def _apply(self, table: int, hyper: Hyper, scale: float) -> None:
         self._appliers[table].apply([self.gradient(table)], _ALONE, hyper, scale)
 
-    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
+    def settled(self, table: int, clock: int) -> Array:
+        """The array itself."""
+        return self._memory.weights[table]
+
+    def history(self, table: int, clock: int) -> tuple[Array, ...]:
         """The arrays themselves."""
-        return self._memory.weights[table], self._memory.history[table]
+        return self._memory.history[table]
+
+    def publish(self, targets: Sequence[int]) -> None:
+        """Nobody to tell."""
 
     def meet(
         self, clock: int, values: Sequence[float], assigned: Sequence[int]

@@ -3,6 +3,7 @@
 Times are seconds of any steady clock; the caller says what time it is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geeps_caffe.paramserver.limits import Limits
@@ -19,12 +20,26 @@ class _Member:
 
 
 class Membership:
-    """All ranks of a run."""
+    """All ranks of a run.
 
-    def __init__(self, ranks: int, limits: Limits, host: str, now: float) -> None:
+    Args:
+        hosts: the name of each rank's host.
+        limits: how long a wait may last.
+        now: seconds.
+        watched: ranks whose signs of life come here; None: all.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[str],
+        limits: Limits,
+        now: float,
+        watched: Sequence[int] | None = None,
+    ) -> None:
         self._limits = limits
-        self._host = host
-        self._members = [_Member(now, now) for _ in range(ranks)]
+        self._hosts = hosts
+        self._members = [_Member(now, now) for _ in hosts]
+        self._watched = range(len(hosts)) if watched is None else watched
         self._reported = now
 
     def joined(self, rank: int, pid: int, now: float) -> None:
@@ -58,16 +73,17 @@ class Membership:
 
     @property
     def all_left(self) -> bool:
-        """Whether nobody is there any more."""
-        return all(member.left for member in self._members)
+        """Whether nobody of those that are watched is there any more."""
+        return all(self._members[rank].left for rank in self._watched)
 
     def describe(self, rank: int) -> str:
         """Who and where: rank, host, process, last clock."""
         member = self._members[rank]
+        host = self._hosts[rank]
         if member.pid is None:
-            return f"rank {rank} (host {self._host}), which has not joined"
+            return f"rank {rank} (host {host}), which has not joined"
         return (
-            f"rank {rank} (host {self._host}, process {member.pid}), its last clock "
+            f"rank {rank} (host {host}, process {member.pid}), its last clock "
             f"was {member.clock}"
         )
 
@@ -78,7 +94,7 @@ class Membership:
                 continue
             joined = member.pid is not None
             allowed = self._limits.silence if joined else self._limits.join
-            if now - member.heard > allowed:
+            if rank in self._watched and now - member.heard > allowed:
                 return self._lost(rank, "no sign of life", now - member.heard)
             stuck = min(self._since(rank, now), now - member.moved)
             if stuck > self._limits.stall:

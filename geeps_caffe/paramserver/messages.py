@@ -7,7 +7,7 @@ named by their place in the scheme; who speaks is known from the connection.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-PROTOCOL = 1  # changes whenever a message does
+PROTOCOL = 2  # changes whenever a message does
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,15 @@ class Propose:
 
 @dataclass(frozen=True)
 class Granted:
-    """All workers proposed the same; their tables lie in a block of `nbytes`."""
+    """All workers proposed the same; their tables lie in a block of `nbytes`.
+
+    The receiver is number `worker` of the `workers` on its host, one of `hosts`.
+    """
 
     nbytes: int
+    worker: int
+    workers: int
+    hosts: int
 
 
 @dataclass(frozen=True)
@@ -93,15 +99,6 @@ class Flags:
 
 
 @dataclass(frozen=True)
-class Squares:
-    """A shard's part of the squared gradient norm of a clock; to the other shards."""
-
-    shard: int
-    clock: int
-    total: float
-
-
-@dataclass(frozen=True)
 class Clipped:
     """The norm of all gradients of a clock, where clip_gradients asks for it."""
 
@@ -124,6 +121,30 @@ class Met:
 
     values: tuple[float, ...]
     owners: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Publish:
+    """The worker has written assigned values; other hosts must have them too."""
+
+    targets: tuple[int, ...]  # as in `assignments`
+
+
+@dataclass(frozen=True)
+class Published:
+    """They have."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """The worker wants to see all of a table's history, which the hosts share."""
+
+    table: int
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """It is there."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +182,13 @@ Message: TypeAlias = (
     | Pull
     | Copied
     | Flags
-    | Squares
     | Clipped
     | Meet
     | Met
+    | Publish
+    | Published
+    | Gather
+    | Gathered
     | Beat
     | Waiting
     | Lost

@@ -21,6 +21,8 @@ from geeps_caffe.paramserver.messages import (
     Copied,
     Flags,
     Fresh,
+    Gather,
+    Gathered,
     Granted,
     Hello,
     Lost,
@@ -28,6 +30,8 @@ from geeps_caffe.paramserver.messages import (
     Message,
     Met,
     Propose,
+    Publish,
+    Published,
     Pull,
     Push,
     Refused,
@@ -57,7 +61,8 @@ class RemoteStore:
         self.stats = Stats(rank, ranks)
         self._link = link
         self._limits = limits or Limits()
-        self._granted: int | None = None
+        self._granted: Granted | None = None
+        self._answers = 0  # Published and Gathered
         self._met: Met | None = None
         self._flags_clock = -1  # the last clock whose flags are known
         self._raised: dict[int, int] = {}  # by clock: flags not told to the program
@@ -71,7 +76,10 @@ class RemoteStore:
         self._link.send(Propose(write_scheme(scheme)))
         self._wait(lambda: self._granted is not None, "the other workers' tables")
         assert self._granted is not None
-        self._memory = Memory(scheme, self.ranks, self._link.memory(self._granted))
+        granted = self._granted
+        self._worker, self._hosts = granted.worker, granted.hosts
+        block = self._link.memory(granted.nbytes)
+        self._memory = Memory(scheme, granted.workers, block)
         self._scheme = scheme
         self._ages = [-1] * len(scheme.tables)  # of the owner's weights
         self._copied = [-1] * len(scheme.tables)  # of this worker's copies
@@ -87,12 +95,12 @@ class RemoteStore:
 
     def weights(self, table: int) -> Array:
         """The owner's array, or this worker's copy of a table with slack."""
-        return self._memory.copy(self.rank, table)
+        return self._memory.copy(self._worker, table)
 
     def gradient(self, table: int) -> Array:
         """This worker's slot, or a buffer for tables with slack."""
         buffer = self._updates[table]
-        return self._memory.update(self.rank, table, 0) if buffer is None else buffer
+        return self._memory.update(self._worker, table, 0) if buffer is None else buffer
 
     def pull(self, table: int, clock: int, slack: int) -> None:
         """Returns at once if the values are there."""
@@ -136,7 +144,7 @@ class RemoteStore:
         if buffer is not None:
             free = clock - 1 if shared.slack == ASYNC else clock - shared.slack - 1
             self._wait_for_age(table, free)
-            np.copyto(self._memory.update(self.rank, table, clock), buffer)
+            np.copyto(self._memory.update(self._worker, table, clock), buffer)
         self._link.send(Push(table, clock, hyper.iteration, hyper.rate, weight))
         seconds = time.perf_counter() - started
         self.stats.tables[table].count_push(shared.nbytes, seconds)
@@ -146,13 +154,31 @@ class RemoteStore:
         self.stats.clocks += 1
         self._link.send(Close(clock, flags))
 
-    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
-        """The owner's arrays. An unbounded table may go on changing."""
+    def settled(self, table: int, clock: int) -> Array:
+        """The owner's array. An unbounded table may go on changing."""
         if self._scheme.tables[table].slack == ASYNC:
             self._renew(table, clock - 1)
         else:
             self._wait_for_age(table, clock - 1)
-        return self._memory.weights[table], self._memory.history[table]
+        return self._memory.weights[table]
+
+    def history(self, table: int, clock: int) -> tuple[Array, ...]:
+        """The owner's arrays, to which other hosts add their blocks first."""
+        self.settled(table, clock)
+        if self._hosts > 1:
+            name = self._scheme.tables[table].name
+            self._ask(Gather(table), f"the history of table {name!r} from other hosts")
+        return self._memory.history[table]
+
+    def publish(self, targets: Sequence[int]) -> None:
+        """Ask the host's agent to send the values to all others."""
+        if self._hosts > 1:
+            self._ask(Publish(tuple(targets)), "other hosts to take assigned values")
+
+    def _ask(self, request: Message, what: str) -> None:
+        wanted = self._answers + 1
+        self._link.send(request)
+        self._wait(lambda: self._answers >= wanted, what)
 
     def meet(
         self, clock: int, values: Sequence[float], assigned: Sequence[int]
@@ -219,8 +245,10 @@ class RemoteStore:
                     self._raised[clock] = flags
             case Clipped(norm=norm):
                 self._clipping = Clipping(norm, self._scheme.hyper.clip_gradients)
-            case Granted(nbytes=nbytes):
-                self._granted = nbytes
+            case Granted():
+                self._granted = message
+            case Published() | Gathered():
+                self._answers += 1
             case Beat():
                 pass
             case Waiting(text=text):

@@ -14,7 +14,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.applier import Applier
+from geeps_caffe.paramserver.applier import Applier, Workspaces
 from geeps_caffe.paramserver.memory import Memory
 from geeps_caffe.paramserver.messages import (
     Clipped,
@@ -29,6 +29,7 @@ from geeps_caffe.paramserver.messages import (
 from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
+from geeps_caffe.paramserver.vector_clock import VectorClock
 from geeps_caffe.solvers import Clipping, Hyper, normalization
 
 
@@ -36,9 +37,8 @@ from geeps_caffe.solvers import Clipping, Hyper, normalization
 class _Table:
     """What the shard knows of one table."""
 
-    clocks: list[int]  # the vector clock: the last clock of each worker
+    clock: VectorClock
     applied: list[int]  # the last clock of each worker that is in the weights
-    pushes: dict[int, dict[int, Push]] = field(default_factory=dict)  # clock, worker
     pulls: list[tuple[int, Pull]] = field(default_factory=list)  # not yet answerable
 
     @property
@@ -69,11 +69,14 @@ class Shard:
         self._memory = memory
         self._workers = memory.workers
         self._hyper = scheme.hyper  # of the last update
-        nobody = [-1] * self._workers
-        self._tables = [_Table(nobody.copy(), nobody.copy()) for _ in scheme.tables]
+        self._tables = [
+            _Table(VectorClock(table.name, self._workers), [-1] * self._workers)
+            for table in scheme.tables
+        ]
+        work = Workspaces(scheme)
         self._appliers = [
-            Applier(scheme, index, memory.weights[index], memory.history[index])
-            for index in range(len(scheme.tables))
+            Applier(scheme, t, memory.weights[t], memory.history[t], work=work.of(t))
+            for t in range(len(scheme.tables))
         ]
         self._ready: list[_Job] = []
         clipped = [
@@ -103,8 +106,9 @@ class Shard:
                 self._push(worker, message)
             case Close(clock=clock):
                 for table, state in enumerate(self._tables):
-                    if state.clocks[worker] < clock:
-                        self._advance(worker, table, clock)
+                    if state.clock.clocks[worker] < clock:
+                        whole = state.clock.advance(worker, clock)
+                        self._note(worker, table, clock, whole)
             case Pull():
                 return self._pull(worker, message)
             case _:
@@ -112,32 +116,14 @@ class Shard:
         return self._measure()
 
     def _push(self, worker: int, push: Push) -> None:
-        self._check_rates(worker, push)
-        state = self._tables[push.table]
-        state.pushes.setdefault(push.clock, {})[worker] = push
-        self._advance(worker, push.table, push.clock)
+        whole = self._tables[push.table].clock.push(worker, push)
+        self._note(worker, push.table, push.clock, whole)
 
-    def _check_rates(self, worker: int, push: Push) -> None:
-        for other, known in self._tables[push.table].pushes.get(push.clock, {}).items():
-            if (known.rate, known.iteration) != (push.rate, push.iteration):
-                raise ParameterServerError(
-                    f"table {self._name(push.table)!r}, clock {push.clock}: rank "
-                    f"{worker} has rate {push.rate:g} at iteration {push.iteration}, "
-                    f"rank {other} {known.rate:g} at {known.iteration}"
-                )
-
-    def _advance(self, worker: int, table: int, clock: int) -> None:
-        """Note a worker's clock; find out whether that completes the table's."""
-        state = self._tables[table]
-        if clock != state.clocks[worker] + 1:
-            raise ParameterServerError(
-                f"table {self._name(table)!r}: clock {clock} of rank {worker} does "
-                f"not follow its clock {state.clocks[worker]}"
-            )
-        state.clocks[worker] = clock
+    def _note(self, worker: int, table: int, clock: int, whole: bool) -> None:
+        """A worker's clock has come, and with it, if `whole`, all of the table's."""
         if self._scheme.tables[table].slack == ASYNC:
             heapq.heappush(self._ready, _Job(clock, table, worker))
-        elif min(state.clocks) == clock:
+        elif whole:
             self._complete(table, clock)
 
     def _complete(self, table: int, clock: int) -> None:
@@ -148,9 +134,6 @@ class Shard:
 
     def _has(self, table: int) -> bool:
         return 0 <= table < len(self._tables)
-
-    def _name(self, table: int) -> str:
-        return self._scheme.tables[table].name
 
     # Clipping: all tables of a clock must be there before any is used
 
@@ -187,7 +170,7 @@ class Shard:
             return self._work_alone(job)
         updates, reduction = self._updates(job.table, job.clock)
         state = self._tables[job.table]
-        pushes = state.pushes.pop(job.clock, {})
+        pushes = state.clock.pushes.pop(job.clock, {})
         if updates:
             some = next(iter(pushes.values()))
             self._apply(job, updates, reduction, some)
@@ -198,7 +181,7 @@ class Shard:
 
     def _updates(self, table: int, clock: int) -> tuple[list[Array], Reduction]:
         """The updates of all workers; a worker without one counts as zeros."""
-        pushes = self._tables[table].pushes.get(clock, {})
+        pushes = self._tables[table].clock.pushes.get(clock, {})
         if not pushes:
             return [], Reduction("sum", [1.0])
         weights = [pushes[w].weight if w in pushes else 1.0 for w in self._ranks]
@@ -226,10 +209,10 @@ class Shard:
     def _work_alone(self, job: _Job) -> Outgoing:
         """One worker's update of a table without bound, as one part of the mean."""
         state = self._tables[job.table]
-        pushes = state.pushes.get(job.clock, {})
+        pushes = state.clock.pushes.get(job.clock, {})
         push = pushes.pop(job.worker, None)
         if not pushes:
-            state.pushes.pop(job.clock, None)
+            state.clock.pushes.pop(job.clock, None)
         if push is not None:
             update = self._memory.update(job.worker, job.table, job.clock)
             shared = Reduction("sum", [1.0])

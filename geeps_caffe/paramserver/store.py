@@ -41,10 +41,19 @@ class Store(Protocol):
     def close(self, clock: int, hyper: Hyper, flags: int) -> None:
         """The clock is over for this worker; tables not pushed have no update."""
 
-    def settled(self, table: int, clock: int) -> tuple[Array, tuple[Array, ...]]:
-        """Weights and history with all updates of clocks < clock.
+    def settled(self, table: int, clock: int) -> Array:
+        """Weights with all updates of clocks < clock.
 
         They do not change until this worker pushes the table in `clock`.
+        """
+
+    def history(self, table: int, clock: int) -> tuple[Array, ...]:
+        """The same of the rule's history."""
+
+    def publish(self, targets: Sequence[int]) -> None:
+        """What was written to settled arrays goes to all hosts; waits until it has.
+
+        `targets` are numbers as in `assignments`.
         """
 
     def meet(

@@ -70,6 +70,15 @@ def _read_met(data: bytes) -> m.Met:
     return m.Met(fields[:numbers], owners)
 
 
+def _write_publish(message: m.Publish) -> bytes:
+    return pack(f"<{len(message.targets)}i", *message.targets)
+
+
+def _read_publish(data: bytes) -> m.Publish:
+    _check_size(data, len(data) // 4 * 4)
+    return m.Publish(unpack_from(f"<{len(data) // 4}i", data))
+
+
 def _check_size(data: bytes, expected: int) -> None:
     if len(data) != expected:
         raise error(f"{len(data)} bytes instead of {expected}")
@@ -78,7 +87,7 @@ def _check_size(data: bytes, expected: int) -> None:
 _CODES = (  # the place in this table is the kind on the wire
     _fixed(m.Hello, "iiii"),
     _text(m.Propose),
-    _fixed(m.Granted, "q"),
+    _fixed(m.Granted, "qiii"),
     _text(m.Refused),
     _fixed(m.Push, "iqqdd"),
     _fixed(m.Close, "qq"),
@@ -86,10 +95,13 @@ _CODES = (  # the place in this table is the kind on the wire
     _fixed(m.Pull, "iq"),
     _fixed(m.Copied, "iq"),
     _fixed(m.Flags, "qq"),
-    _fixed(m.Squares, "iqd"),
     _fixed(m.Clipped, "qd"),
     _Code(m.Meet, _write_meet, _read_meet),
     _Code(m.Met, _write_met, _read_met),
+    _Code(m.Publish, _write_publish, _read_publish),
+    _fixed(m.Published, ""),
+    _fixed(m.Gather, "i"),
+    _fixed(m.Gathered, ""),
     _fixed(m.Beat, ""),
     _text(m.Waiting),
     _text(m.Lost),
@@ -133,6 +145,18 @@ class FrameReader:
             start = stop
             yield _decode(number, body)
         del self._data[:start]
+
+
+def read_frame(data: bytes) -> m.Message:
+    """The one message in these bytes.
+
+    Raises:
+        ParameterServerError: they are not one whole frame.
+    """
+    found = list(FrameReader().feed(data))
+    if len(found) != 1:
+        raise ParameterServerError(f"{len(data)} bytes are not one frame")
+    return found[0]
 
 
 def _decode(number: int, body: bytes) -> m.Message:

@@ -31,7 +31,7 @@ class ScheduledLink:
         return self.worker.down.popleft()
 
     def memory(self, nbytes):
-        return self.worker.network.block[:nbytes]
+        return self.worker.network.block_of(self.worker.rank)[:nbytes]
 
     def close(self):
         pass
@@ -87,11 +87,17 @@ class Network:
         self.ranks = ranks
         self.overlap = overlap
         self.random = random.Random(seed)
-        self.host = Host(ranks, self.allocate, now=0.0)
+        self.make_hosts()
         self.turn = threading.Semaphore(0)
         self.workers = [Worker(self, rank, program) for rank in range(ranks)]
         speeds = (0.05, 0.3, 1.0, 1.0)  # some seeds have very slow workers or links
         self.speed = [self.random.choice(speeds) for _ in range(2 * ranks + 1)]
+
+    def make_hosts(self):
+        self.host = Host(self.ranks, self.allocate, now=0.0)
+
+    def block_of(self, rank):
+        return self.block
 
     def allocate(self, nbytes):
         self.block = allocate(nbytes)

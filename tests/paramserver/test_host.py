@@ -34,7 +34,7 @@ def test_tables_are_granted_when_all_have_proposed_the_same():
     assert host.receive(1, SCHEME, 0.0) == []
     out = host.receive(0, SCHEME, 0.0)
     size = 512 * 3  # weights and two updates, a row each
-    assert out == [(0, Granted(size)), (1, Granted(size))]
+    assert out == [(0, Granted(size, 0, 2, 1)), (1, Granted(size, 1, 2, 1))]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_tables_are_granted_when_all_have_proposed_the_same():
         (Propose("{}"), "not a scheme"),
         (Propose(write_scheme(Scheme((Table("w", 5),)))), "same tables"),
         (Push(0, 0, 0, 0.1, 1.0), "no tables yet"),
-        (Granted(5), "which no worker may"),
+        (Granted(5, 0, 1, 1), "which no worker may"),
     ],
 )
 def test_messages_against_the_rules_end_the_run_for_all(message, reason):

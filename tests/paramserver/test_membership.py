@@ -5,7 +5,7 @@ LIMITS = Limits(join=300, silence=60, stall=600, report=10)
 
 
 def members(ranks=3):
-    membership = Membership(ranks, LIMITS, "box", now=0.0)
+    membership = Membership(["box"] * ranks, LIMITS, now=0.0)
     for rank in range(ranks):
         membership.joined(rank, pid=100 + rank, now=1.0)
     return membership
@@ -66,7 +66,7 @@ def test_a_long_step_of_all_is_no_fault():
 
 
 def test_a_rank_that_never_came_is_named():
-    membership = Membership(2, LIMITS, "box", now=0.0)
+    membership = Membership(["box", "box"], LIMITS, now=0.0)
     membership.joined(0, 100, 1.0)
     membership.heard(0, 300.0)
     assert membership.lost(300.0) is None

@@ -228,6 +228,7 @@ def test_assignments_are_seen_by_all_after_the_barrier_and_the_lowest_rank_wins(
                 client.assign("a", np.full(300, float(client.rank)))
                 client.assign_history("b", [np.full(5, 7.0)])
             client.barrier()
-            return run.open()[0][0][0], client._store.settled(1, 1)[1][0][0]
+            (history,) = client.history("b")
+            return run.open()[0][0][0], history[0]
 
         assert Network(3, seed, program).run() == [(1.0, 7.0)] * 3

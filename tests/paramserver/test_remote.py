@@ -82,7 +82,7 @@ def test_a_message_that_no_agent_may_send_is_refused():
 
 
 def test_the_first_words_are_hello_and_the_last_are_bye():
-    script = Script(Granted(0))
+    script = Script(Granted(0, 0, 2, 1))
     RemoteStore(script, 1, 2, LIMITS).shutdown()
     assert isinstance(script.sent[0], Hello)
     assert script.sent[-1] == Bye()

@@ -7,7 +7,7 @@ from geeps_caffe.paramserver.wire import FrameReader, write_frame
 EXAMPLES = [
     m.Hello(1, 2, 3, 4),
     m.Propose('{"tables": ["ä"]}'),
-    m.Granted(5 << 30),
+    m.Granted(5 << 30, 1, 2, 3),
     m.Refused("no"),
     m.Push(1, 2**40, 3, 0.1, 64.0),
     m.Close(7, 3),
@@ -15,7 +15,10 @@ EXAMPLES = [
     m.Pull(0, 9),
     m.Copied(0, 9),
     m.Flags(4, 1 << 40),
-    m.Squares(1, 2, 1e-30),
+    m.Publish((0, 3)),
+    m.Published(),
+    m.Gather(4),
+    m.Gathered(),
     m.Clipped(3, 2.5),
     m.Meet(3, (0.5, 1.5), (4, 5, 6)),
     m.Meet(3, (), ()),
@@ -53,7 +56,7 @@ def test_messages_are_cut_from_bytes_that_come_in_any_portions():
         (b"\0\xff\xff\xff\xff", "4294967295 bytes is not of protocol"),
         (b"\0\1\0\0\0x", "a broken Hello frame"),
         (b"\1\1\0\0\0\xff", "a broken Propose frame"),
-        (b"\x0c\x10\0\0\0" + b"\0" * 8 + b"\xff" * 8, "a broken Meet frame"),
+        (b"\x0b\x10\0\0\0" + b"\0" * 8 + b"\xff" * 8, "a broken Meet frame"),
     ],
 )
 def test_bytes_of_another_kind_are_refused(data, message):

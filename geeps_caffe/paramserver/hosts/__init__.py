@@ -1,0 +1,1 @@
+"""Tables that several hosts share: each host's agent owns a block of every table."""

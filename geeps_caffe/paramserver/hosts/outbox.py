@@ -1,0 +1,68 @@
+"""What waits to be sent to other hosts: the most urgent first."""
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.hosts.peer_messages import PeerMessage
+
+Payload: TypeAlias = Array | bytes
+Order: TypeAlias = tuple[int, int]  # clock and table
+FIRST: Order = (-2, -1)  # of what is small and holds others up
+
+
+@dataclass(order=True, frozen=True)
+class Letter:
+    """A message on its way; `number` keeps the order of equals."""
+
+    order: Order
+    number: int
+    message: PeerMessage = field(compare=False)
+    payload: Payload = field(compare=False)
+
+    @property
+    def lane(self) -> int:
+        """Letters of one lane must arrive in order: those of a piece of a table."""
+        piece = getattr(self.message, "piece", None)
+        return 0 if piece is None else 1 + int(piece) + self.order[1]
+
+
+class Outbox:
+    """One queue a host. A later letter of a table that is needed first overtakes."""
+
+    def __init__(self, hosts: int) -> None:
+        self._queues: list[list[Letter]] = [[] for _ in range(hosts)]
+        self._number = 0
+        self.sent_bytes = 0
+
+    def put(
+        self,
+        host: int,
+        message: PeerMessage,
+        payload: Payload = b"",
+        order: Order = FIRST,
+    ) -> None:
+        """Leave a letter; a payload must not change before it is sent."""
+        self._number += 1
+        letter = Letter(order, self._number, message, payload)
+        heapq.heappush(self._queues[host], letter)
+
+    def next(self, host: int) -> Letter | None:
+        """The letter to send now; it stays until `take`."""
+        queue = self._queues[host]
+        return queue[0] if queue else None
+
+    def take(self, host: int) -> None:
+        """The letter that `next` gave is on its way."""
+        letter = heapq.heappop(self._queues[host])
+        self.sent_bytes += nbytes(letter.payload)
+
+    def __bool__(self) -> bool:
+        """Whether anything waits."""
+        return any(self._queues)
+
+
+def nbytes(payload: Payload) -> int:
+    """Its size."""
+    return len(payload) if isinstance(payload, bytes) else payload.nbytes

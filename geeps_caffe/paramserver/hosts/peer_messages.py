@@ -1,0 +1,146 @@
+"""What the agents of several hosts say to each other.
+
+Some come with numbers or a text, the *payload*, which travels beside them. Tables are
+named by their place in the scheme. A `source` is what is summed: a host, or for tables
+without bound on their slack a rank.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """An agent's first words; the payload is a `Passport` as JSON."""
+
+    host: int
+
+
+@dataclass(frozen=True)
+class Ready:
+    """All workers of the host propose the same tables; payload: the scheme's text."""
+
+    digest: bytes  # 32, of the scheme
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a source's update; payload: the numbers.
+
+    The reduced update is sum(factor * part) / sum(weight), or the plain sum.
+    """
+
+    table: int
+    clock: int
+    source: int
+    piece: int
+    iteration: int
+    rate: float
+    factor: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A source closed a clock without an update of the table."""
+
+    table: int
+    clock: int
+    source: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A piece of the sender's block with a clock in it; payload: the numbers.
+
+    `source` is -1 for all; payload is empty if nothing has changed.
+    """
+
+    table: int
+    clock: int
+    source: int
+    piece: int
+
+
+@dataclass(frozen=True)
+class NormPart:
+    """The sum of squares of the sender's block of a clock's gradient."""
+
+    clock: int
+    total: float
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Assigned values, or history that was wanted; payload: the numbers.
+
+    Pieces are those of the table's `owner`; `pieces` is how many have this ticket.
+    The receiver's table must have clock `age` in it before.
+    """
+
+    ticket: int
+    answer: bool  # to Wanted; else assigned by the sender
+    target: int  # as in `assignments`
+    slot: int
+    owner: int
+    piece: int
+    pieces: int
+    age: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """All pieces of an assignment have come."""
+
+    ticket: int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The sender needs the history of the receiver's block, with a clock in it."""
+
+    ticket: int
+    table: int
+    clock: int
+
+
+@dataclass(frozen=True)
+class Relay:
+    """A frame from a worker to the first host, or from there to a worker; payload."""
+
+    rank: int
+
+
+@dataclass(frozen=True)
+class Alive:
+    """A sign of life."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """All workers of the host have left in peace."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The run is over; payload: why."""
+
+    refused: bool
+
+
+PeerMessage: TypeAlias = (
+    Greeting
+    | Ready
+    | Part
+    | Nothing
+    | Rows
+    | NormPart
+    | Copy
+    | Taken
+    | Wanted
+    | Relay
+    | Alive
+    | Gone
+    | Failed
+)

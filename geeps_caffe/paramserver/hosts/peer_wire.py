@@ -1,0 +1,68 @@
+"""The agents' messages as bytes: one for the kind, then fixed little-endian fields."""
+
+from dataclasses import dataclass
+from struct import Struct, error
+from typing import Any
+
+from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.hosts import peer_messages as p
+
+MOST_BYTES = 2 << 20  # of a payload; pieces are half as large
+
+
+@dataclass(frozen=True)
+class _Code:
+    kind: type[Any]
+    struct: Struct
+
+
+def _code(kind: type[Any], layout: str) -> _Code:
+    return _Code(kind, Struct("<" + layout))
+
+
+_CODES = (  # the place in this table is the kind on the wire
+    _code(p.Greeting, "i"),
+    _code(p.Ready, "32s"),
+    _code(p.Part, "iqiiqddd"),
+    _code(p.Nothing, "iqid"),
+    _code(p.Rows, "iqii"),
+    _code(p.NormPart, "qd"),
+    _code(p.Copy, "q?iiiiiq"),
+    _code(p.Taken, "q"),
+    _code(p.Wanted, "qiq"),
+    _code(p.Relay, "i"),
+    _code(p.Alive, ""),
+    _code(p.Gone, ""),
+    _code(p.Failed, "?"),
+)
+_NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}
+
+
+def write_head(message: p.PeerMessage) -> bytes:
+    """The message without its payload."""
+    number = _NUMBERS[type(message)]
+    return bytes((number,)) + _CODES[number].struct.pack(*vars(message).values())
+
+
+def read_head(data: bytes) -> p.PeerMessage:
+    """The message.
+
+    Raises:
+        ParameterServerError: the bytes are none.
+    """
+    if not data or data[0] >= len(_CODES):
+        raise ParameterServerError(f"{len(data)} bytes are no message of an agent")
+    code = _CODES[data[0]]
+    try:
+        fields = code.struct.unpack_from(data, 1)
+    except error as fault:
+        raise ParameterServerError(
+            f"a broken {code.kind.__name__} message: {fault}"
+        ) from fault
+    if len(data) != 1 + code.struct.size:
+        raise ParameterServerError(
+            f"a {code.kind.__name__} message of {len(data)} bytes instead of "
+            f"{1 + code.struct.size}"
+        )
+    message: p.PeerMessage = code.kind(*fields)
+    return message
