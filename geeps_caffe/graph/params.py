@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from geeps_caffe.device.array import count
 from geeps_caffe.errors import GraphError
 from geeps_caffe.graph.graph import Param
 from geeps_caffe.layers.base import Layer, ParamSpec
+
+MULTIPLIERS = ("lr_mult", "decay_mult")
 
 
 class ParamTable:
@@ -16,6 +19,7 @@ class ParamTable:
     def __init__(self) -> None:
         self.params: dict[str, Param] = {}
         self._named: dict[str, tuple[str, Layer]] = {}
+        self._given: set[tuple[str, str]] = set()  # multipliers of shared params
         self._layers: Counter[str] = Counter()
 
     def add(self, layer: Layer, specs: Sequence[ParamSpec]) -> tuple[str, ...]:
@@ -43,8 +47,9 @@ class ParamTable:
             state=spec.state,
             name=name,
         )
-        if name:
+        if given is not None and name:
             self._named[name] = (key, layer)
+            self._given |= {(key, f) for f in MULTIPLIERS if given.HasField(f)}
         return key
 
     def _key(self, layer: str, index: int) -> str:
@@ -64,20 +69,20 @@ class ParamTable:
                 f"the shapes differ: {mine} and {theirs}; share_mode PERMISSIVE asks "
                 "for equal counts only"
             )
-        self._multiplier(layer, given, "lr_mult", key, owner)
-        self._multiplier(layer, given, "decay_mult", key, owner)
+        for field in MULTIPLIERS:
+            self._multiplier(layer, given, field, key, owner)
         return key
 
     def _multiplier(
         self, layer: Layer, given: Any, field: str, key: str, owner: Layer
     ) -> None:
+        """One who shares may give what no one before has given, else must agree."""
         if not given.HasField(field):
             return
         mine, param = getattr(given, field), self.params[key]
-        index = int(key.rsplit("/", 1)[1])
-        owners = owner.spec.param[index]
-        if not owners.HasField(field):
-            self.params[key] = Param(**{**param.__dict__, field: mine})
+        if (key, field) not in self._given:
+            self._given.add((key, field))
+            self.params[key] = replace(param, **{field: mine})
         elif getattr(param, field) != mine:
             raise GraphError(
                 f"{layer.title}: shared param {given.name!r} has {field} {mine}, but "
