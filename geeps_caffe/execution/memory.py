@@ -37,9 +37,8 @@ class ParamMemory:
         other._blocks, other._names = self._blocks, names
         return other
 
-
     def with_shared(self, other: "ParamMemory", names: dict[str, str]) -> "ParamMemory":
-        """A copy in which some names (`names`, to the other's) are the other's blocks."""
+        """A copy in which `names` are the other's blocks, by its names for them."""
         shared = ParamMemory()
         shared._blocks, shared._names = dict(self._blocks), dict(self._names)
         for mine, theirs in names.items():
@@ -93,7 +92,7 @@ class PlanMemory:
     def after(self, name: str) -> Array:
         """The array between two steps: in the arena, or where it was swapped to."""
         array = self.plan.program.arrays[name]
-        if array.home != "arena":
+        if array.home != "arena" or array.storage in self.plan.program.leases:
             return shaped(array, self.params.block(name, array.layout.nbytes))
         nbytes = array.layout.nbytes
         if array.storage in self.plan.final:
@@ -106,6 +105,10 @@ class PlanMemory:
         """A storage's place in the arena at `position`, and its home in the host."""
         nbytes = self._sizes[storage]
         offset = self.plan.places[position][storage]
+        lease = self.plan.program.leases.get(storage)
+        if lease is not None:
+            block = self.params.block(lease, nbytes)
+            return self.arena[offset : offset + nbytes], block
         home = self.plan.host_offsets[storage]
         return self.arena[offset : offset + nbytes], self.host[home : home + nbytes]
 

@@ -14,7 +14,7 @@ from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.schedule.compile import compile_program
-from geeps_caffe.schedule.plan import make_plan
+from geeps_caffe.schedule.plan import Planner, greedy, make_plan
 from geeps_caffe.schedule.program import Options, Program
 
 MOST_PLANS = 8  # kept per net, by input shapes
@@ -28,6 +28,7 @@ class Limits:
     share: bool | None = None  # one place for several arrays, by lifetime
     poison: bool = False  # overwrite what was swapped out
     turns: TurnArena | None = None  # shared by the nets of a job under a budget
+    planner: Planner = greedy
 
 
 @dataclass
@@ -74,7 +75,8 @@ class PlannedNet:
     def executor(self) -> Executor:
         """The bound plan for the present shapes; made at first use."""
         if self._executor is None:
-            plan = make_plan(self.program, self.limits.budget, self.limits.share)
+            limits = self.limits
+            plan = make_plan(self.program, limits.budget, limits.share, limits.planner)
             self._executor = Executor(
                 self.graph,
                 plan,

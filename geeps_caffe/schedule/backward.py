@@ -280,8 +280,9 @@ class Backward:
         if name not in program.arrays:
             param = program.arrays[program.params[key]]
             home = "gradient" if key in self.forward.tables else "state"
-            program.add(name, param.shape, param.layout, home=home)
-            program.persistent.add(name)
+            program.add_leased(name, param.shape, param.layout, home)
+            if name not in program.leases:
+                program.persistent.add(name)
         return name
 
     # -- tables ----------------------------------------------------------------

@@ -105,6 +105,11 @@ def _run(
         case Table("pre_update", _, arrays):
             for name in arrays:
                 ledger.forget(name)
+        case Table("read", table):
+            ledger.lend(table)
+        case Table("update", _, arrays) if plan.program.leases:
+            for name in arrays:
+                yield from ledger.hand_in(name)
         case Fill(array, when="once"):
             # It runs when the plan is bound, so its value must be there from then on.
             if plan.program.arrays[array].storage not in plan.final:

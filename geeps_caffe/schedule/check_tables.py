@@ -83,8 +83,12 @@ class _Leases:
                 opening = "read" if lease[0] == "post_read" else "pre_update"
                 yield f"uses {name!r} without a {opening} of table {lease[1]!r}"
         for name in instruction.writes:
-            if self._program.arrays[name].home == "table":
+            if self._is_param(name):
                 yield f"writes {name!r}, which only the parameter server changes"
+
+    def _is_param(self, name: str) -> bool:
+        leased = name in self._program.leases and name in self._program.tables
+        return leased or self._program.arrays[name].home == "table"
 
     def end(self) -> Iterator[str]:
         """What is wrong when all instructions have run."""

@@ -8,6 +8,7 @@ from geeps_caffe.schedule.backward import Backward
 from geeps_caffe.schedule.forward import Forward
 from geeps_caffe.schedule.instructions import Clock
 from geeps_caffe.schedule.program import Options, Program
+from geeps_caffe.schedule.read_ahead import read_ahead
 
 
 def compile_program(
@@ -37,4 +38,6 @@ def compile_program(
         Backward(forward).run()
         if tables:
             program.emit(Clock())
+    if options.param_cache is not None:
+        read_ahead(program)
     return program

@@ -227,9 +227,8 @@ class Forward:
             layout = self.layouts.setdefault(key, wanted)
             param = self.graph.params[key]
             home = "table" if key in self.tables else "state"
-            self.program.params[key] = self.program.add(
-                key, param.shape, layout, home=home
-            )
+            add = self.program.add if param.state else self.program.add_leased
+            self.program.params[key] = add(key, param.shape, layout, home=home)
         return self.program.params[key]
 
     def _layout(self, array: str) -> Layout:

@@ -39,6 +39,11 @@ class Ledger:
         for array in self._program.arrays.values():
             if array.home in ("table", "state"):
                 self._right[array.storage] = Held(array.name)
+        for storage, name in self._program.leases.items():
+            if not name.endswith(".diff") or self._program.options.accumulate:
+                self._right[storage] = Held(name)
+                if name not in self._program.tables:
+                    self._host[storage] = Held(name)
         for storage in self._plan.lasting:
             known = storage in self._program.persistent
             held = Held(storage if known else None)
@@ -100,9 +105,22 @@ class Ledger:
         """An array's memory is new, and what it holds is not known."""
         self._right.pop(self._program.arrays[name].storage, None)
 
+    def lend(self, table: str) -> None:
+        """A table is read: its params are in the client's memory."""
+        for storage, name in self._program.leases.items():
+            if self._program.tables.get(name) == table:
+                self._host[storage] = self._right[storage]
+
+    def hand_in(self, name: str) -> Iterator[str]:
+        """A gradient goes to the parameter server, from the client's memory."""
+        storage = self._program.arrays[name].storage
+        right = self._right.get(storage)
+        if right is None or self._host.get(storage) != right:
+            yield f"hands in {name!r}, which is not in host memory as written last"
+
     def swap_in(self, storage: str, offset: int | None, position: int) -> Iterator[str]:
         """A storage comes from host memory."""
-        if offset is None or storage not in self._plan.host_offsets:
+        if offset is None or not self._has_home(storage):
             yield "has no place to copy to, or none to copy from"
         elif storage not in self._host:
             yield "copies what was never swapped out"
@@ -111,7 +129,7 @@ class Ledger:
 
     def swap_out(self, storage: str, offset: int | None) -> Iterator[str]:
         """A storage goes to host memory."""
-        if storage not in self._plan.host_offsets:
+        if not self._has_home(storage):
             yield "has no place in host memory to copy to"
         elif self._map.offset(storage) is None:
             yield f"finds nothing to copy: {self._why_not(storage)}"
@@ -121,6 +139,10 @@ class Ledger:
             self._host[storage] = self._arena.pop(storage)
             self._map.leave(storage)
             self._left[storage] = "it was swapped out"
+
+    def _has_home(self, storage: str) -> bool:
+        leased = storage in self._program.leases
+        return leased or storage in self._plan.host_offsets
 
     # -- after the step --------------------------------------------------------
 

@@ -1,14 +1,15 @@
 """From a program to a plan: what leaves the arena when, and every offset."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from geeps_caffe.device.array import aligned
 from geeps_caffe.errors import PlanError
 from geeps_caffe.schedule.arena import Place
 from geeps_caffe.schedule.fit import fit, rounded
-from geeps_caffe.schedule.instructions import Instruction, SwapIn, SwapOut
+from geeps_caffe.schedule.instructions import Instruction, SwapIn, SwapOut, Table
 from geeps_caffe.schedule.lifetimes import Lifetime, lifetimes
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.swaps import least_memory, touched_bytes
@@ -47,8 +48,30 @@ class Plan:
         )
 
 
+@dataclass(frozen=True)
+class Packing:
+    """Where every stay lies, and the bytes of the arena for it."""
+
+    places: Sequence[Place]
+    size: int
+
+
+#: Places storages within a budget, which is not below what any instruction touches.
+Planner: TypeAlias = Callable[[Program, Mapping[str, Lifetime], int | None], Packing]
+
+
+def greedy(
+    program: Program, lives: Mapping[str, Lifetime], budget: int | None
+) -> Packing:
+    """The planner that knows no costs: as few bytes as possible move (see `swaps`)."""
+    return Packing(*fit(lives, max(len(program.instructions), 1), budget))
+
+
 def make_plan(
-    program: Program, budget: int | None = None, share: bool | None = None
+    program: Program,
+    budget: int | None = None,
+    share: bool | None = None,
+    planner: Planner = greedy,
 ) -> Plan:
     """Place a program's storages in an arena.
 
@@ -56,6 +79,7 @@ def make_plan(
         budget: most bytes of the arena; None: as many as it takes.
         share: whether storages may take turns in one place by lifetime; by default
             only where a budget asks for it and not every blob is to stay readable.
+        planner: decides what leaves the arena when; `search.cost_aware` knows costs.
 
     Raises:
         PlanError: the budget is below what some instruction needs.
@@ -69,19 +93,29 @@ def make_plan(
     least = least_memory(rounded(lives), length)
     if budget is not None and budget < least:
         raise PlanError(_too_small(program, rounded(lives), budget))
-    placed, size = fit(lives, length, budget)
+    return assemble(program, lives, planner(program, lives, budget), budget)
+
+
+def assemble(
+    program: Program,
+    lives: Mapping[str, Lifetime],
+    packing: Packing,
+    budget: int | None,
+) -> Plan:
+    """The plan of a program whose stays have places."""
+    length, placed = max(len(program.instructions), 1), packing.places
     instructions, places, origin = _schedule(program, placed, length)
-    offsets, host_bytes = _host(placed)
+    offsets, host_bytes = _host(program, lives, placed)
     return Plan(
         program=program,
         instructions=tuple(instructions),
         places=tuple(places),
         budget=budget,
-        arena_bytes=size,
+        arena_bytes=packing.size,
         host_offsets=offsets,
         host_bytes=host_bytes,
         total_bytes=sum(aligned(n) for n in program.storage_bytes().values()),
-        least_bytes=least,
+        least_bytes=least_memory(rounded(lives), length),
         lasting=frozenset(n for n, life in lives.items() if life.from_before),
         final={p.stay.storage: p.offset for p in placed if p.stay.lasts},
         origin=tuple(origin),
@@ -89,6 +123,8 @@ def make_plan(
 
 
 def _whole_step(life: Lifetime) -> Lifetime:
+    if life.from_host or life.to_host:
+        return life  # a lease is of no use between two steps
     return replace(life, from_before=True, to_after=True)
 
 
@@ -101,12 +137,12 @@ def _schedule(
     present: dict[str, int] = {}
     for entry in placed:
         starts[entry.stay.start].append(entry)
-        ends[entry.stay.end % length].append(entry)
+        ends[entry.stay.last_touch % length].append(entry)
         if entry.stay.end >= length:
             present[entry.stay.storage] = entry.offset
     found: list[tuple[Instruction, dict[str, int], int]] = []
     for position, instruction in enumerate(program.instructions):
-        for entry in starts[position]:
+        for entry in sorted(starts[position], key=lambda e: e.stay.first_touch):
             name = entry.stay.storage
             present[name] = entry.offset
             if entry.stay.fetch:
@@ -124,6 +160,8 @@ def _touched(
     program: Program, instruction: Instruction, present: Mapping[str, int]
 ) -> dict[str, int]:
     where = {}
+    if isinstance(instruction, Table):
+        return {}  # leases lie in the client's memory
     for name in instruction.reads + instruction.writes:
         array = program.arrays[name]
         if array.home == "arena":
@@ -131,11 +169,17 @@ def _touched(
     return where
 
 
-def _host(placed: Sequence[Place]) -> tuple[dict[str, int], int]:
-    """Offsets in host memory of all storages that are away at times, and its size."""
-    sizes = {
-        p.stay.storage: p.stay.nbytes for p in placed if p.stay.save or p.stay.fetch
-    }
+def _host(
+    program: Program, lives: Mapping[str, Lifetime], placed: Sequence[Place]
+) -> tuple[dict[str, int], int]:
+    """Offsets in host memory of all storages that are away at times, and its size.
+
+    Leases have a home there already.
+    """
+    here = {p.stay.storage for p in placed}
+    away = {p.stay.storage for p in placed if p.stay.save or p.stay.fetch}
+    away |= {n for n, life in lives.items() if life.from_before and n not in here}
+    sizes = {n: lives[n].nbytes for n in away if n not in program.leases}
     offsets, total = {}, 0
     for name in sorted(sizes):
         offsets[name] = total

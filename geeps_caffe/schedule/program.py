@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Layout, plain_layout
 from geeps_caffe.schedule.instructions import Instruction, PlannedArray, Reorder
@@ -21,6 +22,8 @@ class Options:
     accumulate: bool = False
     #: Values that must be readable after the step: outputs, losses.
     keep: frozenset[str] = frozenset()
+    #: Params and gradients pass through the arena (a device that can't reach leases).
+    param_cache: ParamCache | None = None
 
 
 @dataclass
@@ -41,6 +44,9 @@ class Program:
     params: dict[str, str] = field(default_factory=dict)
     #: Param key -> table of the GeePS client; params without one are local.
     tables: dict[str, str] = field(default_factory=dict)
+    #: Storages of the arena whose home is the client's memory -> the array that is
+    #: leased: params come in from there, gradients go out to there.
+    leases: dict[str, str] = field(default_factory=dict)
     #: Values whose shape is known only at run time.
     dynamic: frozenset[str] = frozenset()
     #: Names that arrays of the arena don't take: those of params and gradients.
@@ -84,6 +90,16 @@ class Program:
         self.arrays[name] = PlannedArray(
             name, tuple(shape), kind, layout, storage or name, home, view_of
         )
+        return name
+
+    def add_leased(self, name: str, shape: Shape, layout: Layout, home: str) -> str:
+        """Enter a param or gradient; with a param cache it has a place in the arena."""
+        if self.options.param_cache is None:
+            return self.add(name, shape, layout, home=home)
+        assert name not in self.arrays, name
+        kind = self.options.dtype
+        self.arrays[name] = PlannedArray(name, tuple(shape), kind, layout, name)
+        self.leases[name] = name
         return name
 
     def in_layout(self, name: str, layout: Layout) -> str:

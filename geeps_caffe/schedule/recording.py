@@ -92,7 +92,7 @@ class _Recorder:
         later = [touch for touch in life.touches if touch > position]
         if later:
             return life.storage in self._reads[later[0]]
-        return life.to_after
+        return life.to_after or life.to_host
 
 
 def _locals(program: Program, instruction: Instruction) -> list[str]:

@@ -35,14 +35,31 @@ class Residency:
     fetch: bool = False  # its values come from host memory at the start
     save: bool = False  # its values go to host memory at the end
     lasts: bool = False  # it is there when the step is over
+    lead: int = 0  # instructions between its fetch and its first touch
+    linger: int = 0  # instructions between its last touch and the end of its save
+
+    @property
+    def first_touch(self) -> int:
+        """The first instruction that uses it."""
+        return self.start + self.lead
+
+    @property
+    def last_touch(self) -> int:
+        """The last instruction that uses it."""
+        return self.end - self.linger
 
 
 def gaps(life: Lifetime, length: int) -> list[Gap]:
     """All times between two touches of a storage; some are empty.
 
     Where its value is asked for after the step, the time after the last touch is one;
-    it reaches to the next step's first touch where the value is from before, too.
+    it reaches to the next step's first touch where the value is from before, too. A
+    value from before that nothing touches may be away all the time, from -1 on.
     """
+    if life.pinned:
+        return []
+    if life.from_before and not (life.touches or life.fixed):
+        return [Gap(life.storage, life.nbytes, -1, length)]
     bounds = list(pairwise(life.touches))
     if life.to_after and life.touches:
         next_touch = life.touches[0] if life.from_before else 0
@@ -67,9 +84,9 @@ def stays(life: Lifetime, length: int, away: Iterable[Gap]) -> list[Residency]:
     found = []
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         cut = cuts[i] if i < len(cuts) else None
-        fetch = i > 0 and start in life.read
+        fetch = start in life.read if i > 0 else life.from_host
         changed = not fetch or _changed(life, start, end)
-        save = cut is not None and changed and _needed(life, cut, length)
+        save = changed and (life.to_host if cut is None else _needed(life, cut, length))
         lasts = life.to_after and cut is None
         found.append(
             Residency(life.storage, life.nbytes, start, end, fetch, save, lasts)
@@ -82,6 +99,8 @@ def _lasting(life: Lifetime, length: int, cuts: list[Gap]) -> list[Residency]:
     name, nbytes = life.storage, life.nbytes
     if not cuts:
         return [Residency(name, nbytes, 0, length - 1, lasts=True)]
+    if not life.touches:
+        return []
     found = []
     for i, cut in enumerate(cuts):
         following = cuts[(i + 1) % len(cuts)]

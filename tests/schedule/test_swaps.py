@@ -81,7 +81,9 @@ def test_the_least_memory_is_what_one_instruction_touches():
 
 def test_what_is_never_away_counts_everywhere():
     found = lives(("a", 100, [3]))
-    found["input"] = Lifetime("input", 7, (), frozenset(), frozenset(), True, True)
+    found["input"] = Lifetime(
+        "input", 7, (), frozenset(), frozenset(), True, True, fixed=True
+    )
     assert least_memory(found, LENGTH) == 107
     assert touched_bytes(found, LENGTH)[0] == 7
 

@@ -1,0 +1,161 @@
+"""The cost-aware planner: several placements are simulated, and the fastest is kept.
+
+What is best depends on the net, the budget and the device in ways that no one rule
+covers. So gaps are chosen with more or less room for copies, and by bytes or by stalls;
+where copies of a storage made computing wait, they are made dearer and the choice is
+repeated. Every candidate's copies are put ahead of need (`prefetch.py`), and it is
+replayed with its costs (`simulate.py`). The greedy plan of `fit.py` is one of the
+candidates, so there is a plan whenever there is one; and none is kept that moves more
+than GeePS's Algorithm 2 would.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from geeps_caffe.errors import PlanError
+from geeps_caffe.schedule.algorithm2 import moved_bytes, place_rows
+from geeps_caffe.schedule.arena import place
+from geeps_caffe.schedule.choice import load_of
+from geeps_caffe.schedule.costs import CostModel, Costs
+from geeps_caffe.schedule.fit import fit, rounded
+from geeps_caffe.schedule.instructions import SwapIn, SwapOut
+from geeps_caffe.schedule.lifetimes import Lifetime
+from geeps_caffe.schedule.placement import Aim, place_by_time
+from geeps_caffe.schedule.plan import Packing, Plan, Planner, assemble
+from geeps_caffe.schedule.prefetch import prefetched
+from geeps_caffe.schedule.program import Program
+from geeps_caffe.schedule.reach import Problem
+from geeps_caffe.schedule.recording import record
+from geeps_caffe.schedule.simulate import Simulation, simulate
+from geeps_caffe.schedule.swaps import touched_bytes
+from geeps_caffe.schedule.timeline import timeline
+
+#: Tried in this order; the first that packs at each price counts.
+REACHES = (1.5, 1.0, 0.5, 0.2, 0.0)
+PRICES = (0.1, 1.0, 10.0)  # what a hidden second of copying costs
+PARTS = (1.0, 0.97, 0.92, 0.85)  # of the budget, where holes are in the way
+ROUNDS = 4  # in which stalls are made dearer
+_DEARER = 4.0
+_MANY = 2500  # instructions above which one price is tried
+
+
+def cost_aware(model: CostModel) -> Planner:
+    """A planner for `make_plan` that knows what instructions and copies cost."""
+
+    def plan(
+        program: Program, lives: Mapping[str, Lifetime], budget: int | None
+    ) -> Packing:
+        search = _Search(program, lives, budget, model(program))
+        return search.best()
+
+    return plan
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    packing: Packing
+    plan: Plan
+    result: Simulation
+
+    def order(self) -> tuple[float, int, int]:
+        """The faster, then the one that moves less, then the smaller."""
+        return round(self.result.seconds, 9), self.plan.moved_bytes, self.packing.size
+
+
+class _Search:
+    def __init__(
+        self,
+        program: Program,
+        lives: Mapping[str, Lifetime],
+        budget: int | None,
+        costs: Costs,
+    ) -> None:
+        self._program, self._lives, self._budget = program, lives, budget
+        self._costs, self._time = costs, timeline(costs)
+        self._length = max(len(program.instructions), 1)
+        self._problem = Problem(rounded(lives), self._length, self._time)
+
+    def best(self) -> Packing:
+        """The places of the best plan."""
+        greedy = self._candidate(Packing(*fit(self._lives, self._length, self._budget)))
+        if self._is_free(greedy):
+            return greedy.packing
+        most, found = self._algorithm2(), [greedy]
+        for candidate in self._others():
+            found.append(candidate)
+            if self._is_free(candidate) and candidate.plan.moved_bytes <= most:
+                break
+        least = min(candidate.plan.moved_bytes for candidate in found)
+        allowed = [c for c in found if c.plan.moved_bytes <= max(most, least)]
+        return min(allowed, key=_Candidate.order).packing
+
+    def _is_free(self, candidate: _Candidate) -> bool:
+        """Whether it could not be better: nothing stalls."""
+        return candidate.result.speed > 0.9999
+
+    def _algorithm2(self) -> int:
+        """Bytes that Algorithm 2 would move within the budget."""
+        if self._budget is None:
+            return 0
+        accesses = record(self._program)
+        try:
+            return moved_bytes(accesses, place_rows(accesses, self._budget))
+        except PlanError:
+            return 1 << 62
+
+    def _others(self) -> Iterator[_Candidate]:
+        prices = PRICES if self._length < _MANY else PRICES[1:2]
+        for hidden in prices:
+            dear: dict[str, float] = {}
+            reaches = REACHES if self._costs.overlap else (0.0,)
+            for _ in range(ROUNDS):
+                tried = [
+                    (self._packed(Aim(reach, hidden), dear), reach) for reach in reaches
+                ]
+                found = [(c, reach) for c, reach in tried if c is not None]
+                if not found:
+                    break
+                yield from (candidate for candidate, _ in found)
+                best, reach = min(found, key=lambda entry: entry[0].order())
+                reaches = (reach,)
+                if not self._make_dearer(best, dear):
+                    break
+
+    def _packed(self, aim: Aim, dear: Mapping[str, float]) -> _Candidate | None:
+        packing = self._pack(aim, dear)
+        return None if packing is None else self._candidate(packing)
+
+    def _pack(self, aim: Aim, dear: Mapping[str, float]) -> Packing | None:
+        """Places within the budget, or None if holes or copies take too much."""
+        assert self._budget is not None
+        touched = touched_bytes(self._problem.lives, self._length)
+        for part in PARTS:
+            limit = np.full(self._length, int(self._budget * part), np.int64)
+            limit = np.maximum(touched, limit)
+            chosen = place_by_time(self._problem, limit, aim, dear)
+            if load_of(chosen, self._length).max() > self._budget:
+                continue
+            packing = Packing(*place(chosen, self._length, self._budget))
+            if packing.size <= self._budget:
+                return packing
+        return None
+
+    def _candidate(self, packing: Packing) -> _Candidate:
+        if self._costs.overlap:
+            ahead = prefetched(packing.places, self._problem.lives, self._time)
+            packing = Packing(ahead, packing.size)
+        plan = assemble(self._program, self._lives, packing, self._budget)
+        return _Candidate(packing, plan, simulate(plan, self._costs))
+
+    def _make_dearer(self, found: _Candidate, dear: dict[str, float]) -> bool:
+        """Raise the price of storages whose copies stalled; whether there are any."""
+        storages = set()
+        for stall in found.result.stalls[:8]:
+            entry = found.plan.instructions[stall.cause]
+            if isinstance(entry, SwapIn | SwapOut):
+                storages.add(entry.storage)
+        for name in storages:
+            dear[name] = dear.get(name, 1.0) * _DEARER
+        return bool(storages)
