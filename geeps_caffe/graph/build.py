@@ -115,6 +115,7 @@ class _Builder:
             self.present[blob] = name
             if blob in spec.top:  # one that was made for a loss is no output
                 self.unread.add(blob)
+        specs = layer.param_specs(bottom)
         self.nodes.append(
             Node(
                 index=len(self.nodes),
@@ -123,7 +124,8 @@ class _Builder:
                 layer=layer,
                 bottoms=bottoms,
                 tops=tops,
-                params=self.params.add(layer, layer.param_specs(bottom)),
+                params=self.params.add(layer, specs),
+                param_shapes=tuple(spec.shape for spec in specs),
                 place=entry.place,
                 in_place=bool(spec.bottom) and names[:1] == (spec.bottom[0],),
                 loss_weights=_loss_weights(layer, len(tops)),

@@ -47,6 +47,7 @@ class Node:
     bottoms: tuple[str, ...]  # values
     tops: tuple[str, ...]  # values
     params: tuple[str, ...]  # keys into Graph.params, owners' names
+    param_shapes: tuple[Shape, ...] = ()  # as this layer has them (PERMISSIVE sharing)
     place: str = ""
     in_place: bool = False  # top 0 is bottom 0's blob
     loss_weights: tuple[float, ...] = ()

@@ -161,8 +161,8 @@ class Backward:
             given[f"bottom{i}"] = program.arrays[program.data[value]].layout
         for i, value in enumerate(node.tops):
             given[f"top{i}"] = program.arrays[program.data[value]].layout
-        for i, key in enumerate(node.params):
-            given[f"param{i}"] = program.arrays[program.params[key]].layout
+        for i in range(len(node.params)):
+            given[f"param{i}"] = program.arrays[forward.param_as(node, i)].layout
         for i, name in enumerate(diffs):
             given[f"top{i}.diff"] = program.arrays[name].layout
         request = backward_request(node, forward, request, given)
@@ -203,8 +203,9 @@ class Backward:
         for i, value in enumerate(node.tops):
             if f"top{i}" in reads:
                 ports.append((f"top{i}", program.plain(program.data[value])))
-        for i, key in enumerate(node.params):
-            ports.append((f"param{i}", program.plain(program.params[key])))
+        for i in range(len(node.params)):
+            array = self.forward.param_as(node, i)
+            ports.append((f"param{i}", program.plain(array)))
         saved = self.forward.saved[node.index]
         ports += [(f"saved{i}", name) for i, name in enumerate(saved)]
         ports += [(f"top{i}.diff", program.plain(d)) for i, d in enumerate(diffs)]
@@ -217,8 +218,7 @@ class Backward:
                 ports.append((port, self._gradient(node, port, layout, after)))
         for i, wanted in enumerate(node.learns):
             if wanted:
-                shape = self.forward.graph.params[node.params[i]].shape
-                layout = plain_layout(shape, program.options.dtype)
+                layout = plain_layout(node.param_shapes[i], program.options.dtype)
                 port = f"param{i}.diff"
                 ports.append((port, self._gradient(node, port, layout, after)))
         program.emit(Compute("backward", node.index, node.name, tuple(ports)))
@@ -235,7 +235,7 @@ class Backward:
         if kind == "top":
             return program.data[node.tops[index]]
         if kind == "param":
-            return program.params[node.params[index]]
+            return self.forward.param_as(node, index)
         if kind == "top.diff":
             return diffs[index]
         return None
@@ -253,12 +253,13 @@ class Backward:
             return program.diff[value]
         key = node.params[index]
         target = self._gradient_of(key)
+        shape = node.param_shapes[index]
         same = program.arrays[target].layout.name == layout.name
+        same = same and program.arrays[target].shape == shape
         adds = program.options.accumulate or key in self.written
         self.written.add(key)
         if same and not adds:
             return target
-        shape = self.forward.graph.params[key].shape
         temporary = program.add(f"{node.name}.{port}", shape, layout)
         after.append(Collected(temporary, target, adds))
         return temporary
@@ -267,12 +268,14 @@ class Backward:
         """Bring gradients to where they belong, once they are computed."""
         program = self.forward.program
         for entry in after:
+            source, target = entry.source, program.arrays[entry.target]
+            if program.arrays[source].shape != target.shape:
+                source = program.reshaped(program.plain(source), target.shape)
             if entry.adds:
-                layout = program.arrays[entry.target].layout
-                source = program.in_layout(entry.source, layout)
+                source = program.in_layout(source, target.layout)
                 program.emit(Accumulate(source, entry.target))
             else:
-                program.emit(Reorder(entry.source, entry.target))
+                program.emit(Reorder(source, entry.target))
 
     def _gradient_of(self, key: str) -> str:
         program = self.forward.program

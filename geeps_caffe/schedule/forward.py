@@ -108,8 +108,11 @@ class Forward:
             shapes[f"bottom{i}"] = self.shape(value)
             given[f"bottom{i}"] = self._layout(self.program.data[value])
         for i, key in enumerate(node.params):
-            shapes[f"param{i}"] = self.graph.params[key].shape
-            if key in self.layouts:
+            shape = node.param_shapes[i]
+            shapes[f"param{i}"] = shape
+            if shape != self.graph.params[key].shape:
+                given[f"param{i}"] = plain_layout(shape, self.program.options.dtype)
+            elif key in self.layouts:
                 given[f"param{i}"] = self.layouts[key]
         for i, value in enumerate(node.tops):
             shapes[f"top{i}"] = self.shape(value)
@@ -129,7 +132,8 @@ class Forward:
             ports.append((port, program.in_layout(program.data[value], layouts[port])))
         for i, key in enumerate(node.params):
             port = f"param{i}"
-            array = self._param(key, layouts[port])
+            self._param(key, layouts[port])
+            array = self.param_as(node, i)
             ports.append((port, program.in_layout(array, layouts[port])))
         reads = self._backward_reads(node, request, description)
         bottoms = {port: array for port, array in ports if port.startswith("bottom")}
@@ -167,7 +171,8 @@ class Forward:
             ports.append((f"bottom{i}", program.plain(program.data[value])))
         for i, key in enumerate(node.params):
             plain = plain_layout(self.graph.params[key].shape, program.options.dtype)
-            ports.append((f"param{i}", program.plain(self._param(key, plain))))
+            self._param(key, plain)
+            ports.append((f"param{i}", program.plain(self.param_as(node, i))))
         reads = code_reads(node)
         bottoms = {port: array for port, array in ports if port.startswith("bottom")}
         for i, value in enumerate(node.tops):
@@ -230,6 +235,11 @@ class Forward:
             add = self.program.add if param.state else self.program.add_leased
             self.program.params[key] = add(key, param.shape, layout, home=home)
         return self.program.params[key]
+
+    def param_as(self, node: Node, index: int) -> str:
+        """A param of a node in the shape that this node gives it."""
+        array = self.program.params[node.params[index]]
+        return self.program.reshaped(array, node.param_shapes[index])
 
     def _layout(self, array: str) -> Layout:
         return self.program.arrays[array].layout
@@ -332,9 +342,9 @@ def backward_request(
     for i, (value, wanted) in enumerate(zip(node.bottoms, node.propagate, strict=True)):
         if wanted:
             shapes[f"bottom{i}.diff"] = forward.shape(value)
-    for i, (key, wanted) in enumerate(zip(node.params, node.learns, strict=True)):
+    for i, wanted in enumerate(node.learns):
         if wanted:
-            shapes[f"param{i}.diff"] = forward.graph.params[key].shape
+            shapes[f"param{i}.diff"] = node.param_shapes[i]
     return Request(
         request.operation, "backward", shapes, dict(given), request.dtype, True
     )

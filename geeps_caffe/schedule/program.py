@@ -115,6 +115,17 @@ class Program:
             self.emit(Reorder(name, copy))
         return self.copies[name, layout.name]
 
+    def reshaped(self, name: str, shape: Shape) -> str:
+        """The array itself, or a copy in C order that has another shape."""
+        array = self.arrays[name]
+        if array.shape == tuple(shape):
+            return name
+        if (name, str(shape)) not in self.copies:
+            copy = self.add(f"{name}@{shape}", shape, dtype=array.dtype)
+            self.copies[name, str(shape)] = copy
+            self.emit(Reorder(name, copy))
+        return self.copies[name, str(shape)]
+
     def plain(self, name: str) -> str:
         """The array in C order."""
         array = self.arrays[name]

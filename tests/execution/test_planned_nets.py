@@ -176,3 +176,34 @@ def test_gradients_of_several_batches_add_up(engine):
         net.executor.step(first=step == 0)
     total = single[0]["conv/0.diff"] + single[1]["conv/0.diff"]
     np.testing.assert_allclose(net.executor.plain("conv/0.diff"), total, 1e-12)
+
+
+@pytest.mark.parametrize("engine", [ReferenceEngine, OddEngine])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_a_param_may_be_shared_in_another_shape(engine, accumulate):
+    """PERMISSIVE: weights (3, 3, 1, 1) of a convolution are (3, 3) to a product."""
+    text = """
+    layer { name: "in" type: "Input" top: "data"
+      input_param { shape { dim: 2 dim: 3 dim: 1 dim: 1 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+      param { name: "w" } convolution_param { num_output: 3 kernel_size: 1 } }
+    layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+      param { name: "w" share_mode: PERMISSIVE } inner_product_param { num_output: 3 } }
+    layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1
+      reduction_param { operation: SUMSQ } }
+    """
+    net = planned(text, engine(), accumulate=accumulate)
+    fill(net)
+    x = values_of((2, 3), 0)
+    net.executor.value("data")[...] = x.reshape(2, 3, 1, 1)
+    net.executor.begin(0, np.arange(2))
+    net.executor.step()
+    weights = net.param("conv/0").reshape(3, 3)
+    hidden = x @ weights.T + net.param("conv/1")
+    y = hidden @ weights.T + net.param("ip/1")
+    np.testing.assert_allclose(net.loss(), (y**2).sum(), 1e-12)
+    gradient = (2 * y).T @ hidden + (2 * y @ weights).T @ x
+    found = net.executor.plain("conv/0.diff")
+    assert found.shape == (3, 3, 1, 1)
+    np.testing.assert_allclose(found.reshape(3, 3), gradient, 1e-12)
+    assert check_plan(net.executor.plan) == []
