@@ -20,7 +20,7 @@ MODELS = {
     "mtcnn_fast_det1": "det1_.prototxt",
     "opencv_3dobj_triplet": "3d_triplet_testIMG.prototxt",
     "vanillacnn": "vanilla_deploy.prototxt",
-    "waifu2x_anime_rgb_scale2x": "derived_mainline.prototxt",
+    "waifu2x_anime_rgb_scale2x": "srcnn.prototxt",
     "waifu2x_upresnet10_scale2x": "derived_mainline.prototxt",
     "yoloface_50k": "yoloface-50k.prototxt",
 }
