@@ -75,7 +75,7 @@ class MaxPooling:
 
 @dataclass(frozen=True)
 class AveragePooling:
-    """Window sums over the window's size, clipped to the padded image (Caffe's rule)."""
+    """Window sums over the window's size clipped to the padded image (Caffe's rule)."""
 
     kernel: Window
     stride: Window
@@ -105,6 +105,18 @@ class LRN:
 
 
 @dataclass(frozen=True)
+class LRNWithin:
+    """bottom0 / (1 + alpha * mean of squares over size x size pixels) ** beta.
+
+    The last two axes are the image; outside of it are zeros. `size` is odd.
+    """
+
+    size: int
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True)
 class Softmax:
     """exp(x - max) over its sum along `axis`."""
 
@@ -127,7 +139,7 @@ class Concat:
 
 @dataclass(frozen=True)
 class BatchNorm:
-    """Caffe's BatchNorm over all axes but 1; param0 mean, param1 variance, param2 factor.
+    """Caffe's, over all axes but 1; param0 mean, param1 variance, param2 factor.
 
     With `global_stats` the stored sums over param2 are used; else those of the batch,
     and forward updates the params: x = fraction x + batch value (variance unbiased).
@@ -138,6 +150,35 @@ class BatchNorm:
     eps: float
 
 
+@dataclass(frozen=True)
+class Scale:
+    """bottom0 times param0 by channel (axis 1), plus param1 where there is a `bias`."""
+
+    bias: bool
+
+
+@dataclass(frozen=True)
+class ScaleInPlace(Scale):
+    """The same; it saves a copy of bottom0 for backward, which top0 may overwrite."""
+
+
+@dataclass(frozen=True)
+class ScaledBatchNorm:
+    """`norm`, then Scale with params 3 and 4, then max(x, 0) where `relu`."""
+
+    norm: BatchNorm
+    bias: bool
+    relu: bool
+
+
+@dataclass(frozen=True)
+class Activated:
+    """`operation`, then `activation` on its top0. Forward alone."""
+
+    operation: "Operation"
+    activation: Activation
+
+
 Operation: TypeAlias = (
     Convolution
     | Deconvolution
@@ -146,8 +187,13 @@ Operation: TypeAlias = (
     | AveragePooling
     | Activation
     | LRN
+    | LRNWithin
     | Softmax
     | Sum
     | Concat
     | BatchNorm
+    | Scale
+    | ScaleInPlace
+    | ScaledBatchNorm
+    | Activated
 )

@@ -1,10 +1,8 @@
 """The LRN layer."""
 
-from geeps_caffe.device.array import Array, ArrayModule, Shapes
+from geeps_caffe.device.array import Shapes
 from geeps_caffe.engines import operations
-from geeps_caffe.engines.operations import AveragePooling
-from geeps_caffe.engines.reference import average_pooling
-from geeps_caffe.layers.base import Blobs, Layer, Run, SavedSpec
+from geeps_caffe.layers.base import Layer
 
 ACROSS_CHANNELS = 0  # NormRegion in caffe.proto
 
@@ -36,45 +34,10 @@ class LRN(Layer):
         """The bottom's."""
         return [bottom[0]]
 
-    def operation(self) -> operations.LRN | None:
-        """ACROSS_CHANNELS is all of one."""
+    def operation(self) -> operations.LRN | operations.LRNWithin:
+        """All of it."""
         param = self.param
-        if not self.across:
-            return None
-        return operations.LRN(param.local_size, param.alpha, param.beta, param.k)
-
-    def saved_specs(self, bottom: Shapes) -> list[SavedSpec]:
-        """The scales of WITHIN_CHANNEL."""
-        return [SavedSpec(bottom[0])]
-
-    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """WITHIN_CHANNEL."""
         if self.across:
-            super().forward(run, bottom, top)
-            return
-        x, scale = bottom[0].data, run.saved[0]
-        ports = {"bottom0": x * x, "top0": scale}
-        average_pooling.forward(self._window(), run.xp, ports)
-        scale *= self.param.alpha
-        scale += 1
-        top[0].data[...] = x * scale**-self.param.beta
-
-    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
-        """Through the value itself, and through its neighbours' scales."""
-        if self.across:
-            super().backward(run, top, bottom)
-        elif bottom[0].diff is not None and top[0].diff is not None:
-            dx = self._within(run.xp, bottom[0].data, top[0].diff, run.saved[0])
-            bottom[0].diff[...] = dx
-
-    def _within(self, xp: ArrayModule, x: Array, dy: Array, scale: Array) -> Array:
-        direct: Array = dy * scale**-self.param.beta
-        shares: Array = xp.empty_like(x)
-        ports = {"top0.diff": direct * x / scale, "bottom0.diff": shares}
-        average_pooling.backward(self._window(), xp, ports)
-        factor = float(2 * self.param.alpha * self.param.beta)
-        return direct - factor * x * shares
-
-    def _window(self) -> AveragePooling:
-        size = self.param.local_size
-        return AveragePooling((size, size), (1, 1), (size // 2, size // 2))
+            numbers = (param.local_size, param.alpha, param.beta, param.k)
+            return operations.LRN(*numbers)
+        return operations.LRNWithin(param.local_size, param.alpha, param.beta)

@@ -1,6 +1,7 @@
 """The Scale layer."""
 
 from geeps_caffe.device.array import Shapes
+from geeps_caffe.engines import operations
 from geeps_caffe.layers.base import Blob, Blobs, ParamSpec, Run
 from geeps_caffe.layers.broadcast import Broadcast, broadcast_of
 from geeps_caffe.layers.fillers import learnable
@@ -22,7 +23,9 @@ class Scale(InputNeuron):
 
     def setup(self, bottom: Shapes) -> None:
         """Check the axes."""
-        self._over(bottom)
+        over = self._over(bottom)
+        by_channel = over.axis == 1 and len(over.shape) == 1
+        self.plain = len(bottom) == 1 and by_channel and over.ndim > 1
         self.read_input(*(["bottom1"] if len(bottom) > 1 else []))
 
     def param_specs(self, bottom: Shapes) -> list[ParamSpec]:
@@ -37,8 +40,18 @@ class Scale(InputNeuron):
             specs.append(learnable(self, "bias", shape, param.bias_filler))
         return specs
 
+    def operation(self) -> operations.Scale | None:
+        """For learnable scales by channel."""
+        if not self.plain:
+            return None
+        kind = operations.ScaleInPlace if self.runs_in_place else operations.Scale
+        return kind(self.spec.scale_param.bias_term)
+
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """The product, and the sum."""
+        if self.plain:
+            super().forward(run, bottom, top)
+            return
         self.save_input(run, bottom)
         aligned = self._over([b.shape for b in bottom]).aligned
         scale, bias = self._blobs(run, bottom)
@@ -48,6 +61,9 @@ class Scale(InputNeuron):
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The bottom's diff last, since in place it is the top's."""
+        if self.plain:
+            super().backward(run, top, bottom)
+            return
         over = self._over([b.shape for b in bottom])
         scale, bias = self._blobs(run, bottom)
         dy = top_diff(run.xp, top[0])

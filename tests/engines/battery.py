@@ -12,9 +12,10 @@ import numpy as np
 
 from geeps_caffe.device.array import allocate
 from geeps_caffe.engines.engine import Request, plain_layout
-from geeps_caffe.engines.operations import BatchNorm, Convolution
+from geeps_caffe.engines.operations import BatchNorm, Convolution, ScaledBatchNorm
 from geeps_caffe.engines.reference import DEFINITIONS
 
+NORMS = (BatchNorm, ScaledBatchNorm)  # params 0 to 2 are statistics
 #: float32 against float64, relative to the largest expected value.
 TOLERANCE = 2e-5
 
@@ -38,7 +39,7 @@ def random_arrays(case, rng):
         if case.ties and port.startswith("bottom"):
             values = rng.integers(-2, 3, shape).astype(float)
         arrays[f"{port}.diff" if port.startswith("top") else port] = values
-    if isinstance(case.operation, BatchNorm):
+    if isinstance(case.operation, NORMS):
         arrays["param1"] = np.abs(arrays["param1"]) + 0.5
         arrays["param2"] = np.array([1.75])
     return {name: np.float32(values).astype(float) for name, values in arrays.items()}
@@ -46,10 +47,12 @@ def random_arrays(case, rng):
 
 def gradients(case, which=None):
     """The ports of gradients that backward may be asked for; statistics have none."""
-    kinds = (
-        ("bottom",) if isinstance(case.operation, BatchNorm) else ("bottom", "param")
-    )
-    found = [f"{port}.diff" for port in case.shapes if port.startswith(kinds)]
+    statistics = [f"param{i}" for i in range(3)] * isinstance(case.operation, NORMS)
+    found = [
+        f"{port}.diff"
+        for port in case.shapes
+        if not port.startswith("top") and port not in statistics
+    ]
     return found if which is None else [found[i] for i in which]
 
 
@@ -164,7 +167,7 @@ class Trial:
                 self.results[port] = self.plain(request.shapes[port], port)
 
     def _repeatable(self, request):
-        return not self.in_place and not isinstance(request.operation, BatchNorm)
+        return not self.in_place and not isinstance(request.operation, NORMS)
 
     def _memory(self, request, port, layout, arrays):
         """The port's array: filled if it is read, else poisoned."""

@@ -4,6 +4,7 @@ from math import ceil
 
 from geeps_caffe.engines.operations import (
     LRN,
+    Activated,
     Activation,
     AveragePooling,
     BatchNorm,
@@ -11,7 +12,11 @@ from geeps_caffe.engines.operations import (
     Convolution,
     Deconvolution,
     InnerProduct,
+    LRNWithin,
     MaxPooling,
+    Scale,
+    ScaledBatchNorm,
+    ScaleInPlace,
     Softmax,
     Sum,
 )
@@ -131,6 +136,30 @@ def batch_norm(bottom, global_stats, fraction=0.999, eps=1e-5):
     }
     name = _name("bn", bottom, global_stats, fraction, eps)
     return Case(name, BatchNorm(global_stats, fraction, eps), shapes)
+
+
+def scaled_batch_norm(bottom, global_stats, bias=True, relu=True, fraction=0.999):
+    """A batch_norm with the params of a Scale behind its own."""
+    norm = batch_norm(bottom, global_stats, fraction, 1e-4)
+    more = {f"param{i}": (bottom[1],) for i in (3, 4)[: 1 + bias]}
+    operation = ScaledBatchNorm(norm.operation, bias, relu)
+    name = _name("scaled", norm.name, "bias" * bias, "relu" * relu)
+    return Case(name, operation, norm.shapes | more)
+
+
+def scale(bottom, bias=True, kind=Scale):
+    """By channel."""
+    params = {f"param{i}": (bottom[1],) for i in range(1 + bias)}
+    shapes = {"bottom0": bottom, "top0": bottom} | params
+    name = _name(kind.__name__, bottom, "bias" * bias)
+    return Case(name, kind(bias), shapes)
+
+
+def activated(case, kind="relu", alpha=0.0, no=()):
+    """Another case and a function of its top."""
+    operation = Activated(case.operation, Activation(kind, alpha))
+    name = _name(case.name, kind, alpha)
+    return Case(name, operation, case.shapes, declined=frozenset(no))
 
 
 def weighted_sum(coefficients, bottom):
@@ -265,6 +294,10 @@ LRNS = [
     same_shape(LRN(1, 0.5, 0.9, 1.0), (2, 5, 3, 7)),
     same_shape(LRN(5, 0.5, 0.75, 1.0), (4, 12)),
     same_shape(LRN(3, 0.5, 0.6, 1.0), (2, 20, 2, 3, 4)),
+    same_shape(LRNWithin(3, 0.5, 0.75), (2, 32, 6, 7)),
+    same_shape(LRNWithin(5, 0.05, 0.6), (2, 16, 3, 9)),
+    same_shape(LRNWithin(3, 0.5, 0.75), (2, 5, 6, 4)),
+    same_shape(LRNWithin(1, 0.5, 0.75), (1, 20, 2, 3)),
 ]
 
 SOFTMAXES = [
@@ -309,6 +342,38 @@ BATCH_NORMS = [
     batch_norm((2, 17, 2, 3, 4), False),
 ]
 
+SCALES = [
+    scaled_batch_norm((4, 16, 5, 5), False),
+    scaled_batch_norm((4, 16, 5, 5), True),
+    scaled_batch_norm((2, 20, 3, 3), False, relu=False),
+    scaled_batch_norm((2, 5, 4, 7), True, bias=False),
+    scaled_batch_norm((2, 5, 4, 7), False, bias=False, relu=False, fraction=0.9),
+    scaled_batch_norm((8, 7), False),
+    scaled_batch_norm((2, 17, 2, 3, 4), False),
+    scale((2, 16, 5, 5)),
+    scale((2, 20, 3, 3), bias=False),
+    scale((8, 7)),
+    scale((3, 4, 6), bias=False),
+]
+
+SCALES_IN_PLACE = [
+    scale((2, 16, 5, 5), kind=ScaleInPlace),
+    scale((2, 20, 3, 3), bias=False, kind=ScaleInPlace),
+    scale((8, 7), kind=ScaleInPlace),
+]
+
+#: Forward alone.
+ACTIVATED = [
+    *map(activated, [*CONVOLUTIONS, *INNER_PRODUCTS]),
+    *(activated(case) for case in DECONVOLUTIONS),
+    activated(CONVOLUTIONS[3], "elu", 0.5),
+    activated(CONVOLUTIONS[3], "relu", 0.1),
+    activated(CONVOLUTIONS[5], "tanh"),
+    activated(CONVOLUTIONS[5], "sigmoid", no=ONEDNN),
+    activated(SUMS[0]),
+    activated(SUMS[1], no=ONEDNN),
+]
+
 CASES = [
     *CONVOLUTIONS,
     *DECONVOLUTIONS,
@@ -320,4 +385,6 @@ CASES = [
     *SUMS,
     *CONCATS,
     *BATCH_NORMS,
+    *SCALES,
+    *SCALES_IN_PLACE,
 ]

@@ -17,12 +17,14 @@ from tests.engines.battery import (
     random_arrays,
 )
 from tests.engines.cases import (
+    ACTIVATED,
     ACTIVATIONS,
     BATCH_NORMS,
     CASES,
     CONVOLUTIONS,
     DECONVOLUTIONS,
     INNER_PRODUCTS,
+    SCALES_IN_PLACE,
 )
 
 
@@ -55,13 +57,13 @@ def test_gradients_are_written_each_without_the_others(engine, case, rng):
             check(engine, case, rng, which=which, home="favourite")
 
 
-@by_name([*ACTIVATIONS, *BATCH_NORMS])
+@by_name([*ACTIVATIONS, *BATCH_NORMS, *SCALES_IN_PLACE])
 @pytest.mark.parametrize("home", ["plain", "favourite"])
 def test_runs_in_place(engine, case, home, rng):
     check(engine, case, rng, home=home, in_place=True)
 
 
-@by_name(CASES)
+@by_name([*CASES, *ACTIVATED])
 def test_forward_alone_saves_nothing(engine, case, rng):
     arrays = random_arrays(case, rng)
     trial = Trial(engine, case, "favourite", training=False)

@@ -52,10 +52,12 @@ class CudaEngine:
         """Ports as the reference has them, and what the kernels need besides.
 
         None, so that the definition runs as array-module code, for other dtypes,
-        empty arrays and windows over more than three axes.
+        empty arrays, windows over more than three axes and operations without kernels.
         """
-        entry = OPERATIONS[type(request.operation)]
-        if np.dtype(request.dtype) != np.float32 or not entry.accepts(request):
+        entry = OPERATIONS.get(type(request.operation))
+        if entry is None or np.dtype(request.dtype) != np.float32:
+            return None
+        if not entry.accepts(request):
             return None
         if any(0 in shape or not shape for shape in request.shapes.values()):
             return None

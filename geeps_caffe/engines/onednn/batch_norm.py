@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from geeps_caffe.device.array import Array, allocate, count
+from geeps_caffe.device.array import Array, aligned, allocate, count
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.constants import Arg, Normalization, Prop
 from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
@@ -50,26 +50,27 @@ def _forward(
 ) -> Recipe | None:
     recipe = Recipe(kit)
     channels = md.dims[1]
-    vector = kit.api.plain((channels,))
+    row = kit.api.plain((channels,))
     for name in ("bottom0", "top0"):
         recipe.port(name, md, view(md.dims))
     for i, extents in enumerate(((channels,), (channels,), (1,))):
         recipe.port(f"param{i}", kit.api.plain(extents), view(extents))
-    recipe.constants |= {_MEAN: _vector(channels), _VARIANCE: _vector(channels)}
+    recipe.constants |= {_MEAN: vector(channels), _VARIANCE: vector(channels)}
     uses: Uses = {
         Arg.SRC: ("bottom0", md),
         Arg.DST: ("top0", md),
-        Arg.MEAN: (_MEAN, vector),
-        Arg.VARIANCE: (_VARIANCE, vector),
+        Arg.MEAN: (_MEAN, row),
+        Arg.VARIANCE: (_VARIANCE, row),
     }
     if operation.global_stats:
-        recipe.host(_use_stored)
+        recipe.host(use_stored(_MEAN, _VARIANCE))
         recipe.run(desc, uses)
     else:
         recipe.run(desc, uses)
-        recipe.host(_update_stored(operation, count(md.dims) // channels))
+        values = count(md.dims) // channels
+        recipe.host(update_stored(operation, values, _MEAN, _VARIANCE))
     if request.training:
-        saved = recipe.save(vector, vector.dims, "float32")
+        saved = recipe.save(row, row.dims, "float32")
         recipe.host(_save_scale(operation, saved))
         if not operation.global_stats:
             copy = recipe.save(md)
@@ -94,12 +95,12 @@ def _backward(
     if desc is None or desc.slow:
         return None
     recipe = Recipe(kit)
-    vector = kit.api.plain((md.dims[1],))
-    recipe.constants[_MEAN] = _vector(md.dims[1])
-    recipe.constants[_VARIANCE] = _vector(md.dims[1], 1 - operation.eps)
+    row = kit.api.plain((md.dims[1],))
+    recipe.constants[_MEAN] = vector(md.dims[1])
+    recipe.constants[_VARIANCE] = vector(md.dims[1], 1 - operation.eps)
     for name in ("top0.diff", "bottom0.diff"):
         recipe.port(name, md, view(md.dims))
-    recipe.saved_port("saved0", vector.nbytes)
+    recipe.saved_port("saved0", row.nbytes)
     values = "top0.diff"  # not used for the gradient where statistics are stored
     if not operation.global_stats:
         values = "saved1"
@@ -110,37 +111,43 @@ def _backward(
             Arg.SRC: (values, md),
             Arg.DIFF_DST: ("top0.diff", md),
             Arg.DIFF_SRC: ("bottom0.diff", md),
-            Arg.MEAN: (_MEAN, vector),
-            Arg.VARIANCE: (_VARIANCE, vector),
-            Arg.SCALE: ("saved0", vector),
-            Arg.DIFF_SCALE: (recipe.temporary(vector), vector),
+            Arg.MEAN: (_MEAN, row),
+            Arg.VARIANCE: (_VARIANCE, row),
+            Arg.SCALE: ("saved0", row),
+            Arg.DIFF_SCALE: (recipe.temporary(row), row),
         },
     )
     return recipe
 
 
-def _vector(channels: int, value: float = 0.0) -> Array:
-    """One number a channel, in memory that may be read by whole registers."""
-    vector = allocate(4 * channels).view(np.float32)
-    vector[...] = value
-    return vector
+def vector(channels: int, value: float = 0.0) -> Array:
+    """One number a channel, and the same behind them: whole registers are read."""
+    made = allocate(aligned(4 * channels)).view(np.float32)
+    made[...] = value
+    return made[:channels]
 
 
-def _use_stored(arrays: Mapping[str, Array]) -> None:
-    """Mean and variance are the stored sums over their factor, 0 if that is 0."""
-    factor = float(arrays["param2"].reshape(-1)[0])
-    scale = 0.0 if factor == 0.0 else 1.0 / factor
-    np.multiply(arrays["param0"].reshape(-1), scale, out=arrays[_MEAN])
-    np.multiply(arrays["param1"].reshape(-1), scale, out=arrays[_VARIANCE])
+def use_stored(mean: str, variance: str) -> HostFunction:
+    """Fill these buffers with the stored sums over their factor, 0 if that is 0."""
+
+    def use(arrays: Mapping[str, Array]) -> None:
+        factor = float(arrays["param2"].reshape(-1)[0])
+        scale = 0.0 if factor == 0.0 else 1.0 / factor
+        np.multiply(arrays["param0"].reshape(-1), scale, out=arrays[mean])
+        np.multiply(arrays["param1"].reshape(-1), scale, out=arrays[variance])
+
+    return use
 
 
-def _update_stored(operation: BatchNorm, values: int) -> HostFunction:
+def update_stored(
+    operation: BatchNorm, values: int, mean: str, variance: str
+) -> HostFunction:
     """Add the batch's statistics, of `values` elements a channel, to the sums."""
     unbiased = values / (values - 1) if values > 1 else 1.0
     fraction = operation.fraction
 
     def update(arrays: Mapping[str, Array]) -> None:
-        news = (arrays[_MEAN], arrays[_VARIANCE] * unbiased, 1.0)
+        news = (arrays[mean], arrays[variance] * unbiased, 1.0)
         for i, new in enumerate(news):
             param = arrays[f"param{i}"].reshape(-1)
             param *= fraction

@@ -141,6 +141,10 @@ class Arg(IntEnum):
 
 
 SCALE_OF = 4096  # Arg of the scale of argument a is this plus a
-POST_OP_SRC = 32768 + 2  # Arg of the array that the first post-op takes
 SECOND_SRC = 2  # Arg of the second source of a binary primitive
 MULTIPLE_SRC = 1024  # Arg of source i of concat and sum is this plus i
+
+
+def post_op_src(index: int) -> int:
+    """The Arg of the array that post-op `index` takes."""
+    return 32768 * (index + 1) + SECOND_SRC

@@ -11,11 +11,11 @@ from geeps_caffe.device.array import Array, allocate
 from geeps_caffe.engines.engine import Call
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import (
-    POST_OP_SRC,
     SCALE_OF,
     SECOND_SRC,
     Algorithm,
     Arg,
+    post_op_src,
 )
 from geeps_caffe.engines.onednn.descriptors import (
     Handle,
@@ -85,7 +85,7 @@ class Momentum:
         rate, decay, scale = self._handles
         arrays: dict[Arg | int, Handle] = {Arg.SRC: g, SECOND_SRC: w, Arg.DST: h}
         arrays |= {
-            POST_OP_SRC: rate,
+            post_op_src(0): rate,
             SCALE_OF + SECOND_SRC: decay,
             SCALE_OF + Arg.SRC: scale,
         }

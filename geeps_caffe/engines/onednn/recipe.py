@@ -13,7 +13,7 @@ from geeps_caffe.device.array import Array, Shape, aligned
 from geeps_caffe.engines.engine import Layout, Request, SavedArray
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg
-from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
+from geeps_caffe.engines.onednn.descriptors import Handle, Md, PostOp, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import Layouts, View, view
 
 Uses: TypeAlias = dict[Arg | int, tuple[str, Md]]  # buffer and how it is seen
@@ -26,6 +26,13 @@ class Kit:
 
     api: Api
     layouts: Layouts
+    #: What is done to the result of the operation before it is written.
+    post_ops: tuple[PostOp, ...] = ()
+
+    @property
+    def attributes(self) -> Handle | None:
+        """The attributes of the primitive that makes the result."""
+        return self.api.attributes(self.post_ops) if self.post_ops else None
 
     def given(self, request: Request, port: str, view: View) -> Md | None:
         """How the port lies already, seen through `view`; None where not fixed so."""

@@ -3,6 +3,7 @@
 from geeps_caffe.engines.engine import Layout, Request
 from geeps_caffe.engines.onednn.constants import (
     MULTIPLE_SRC,
+    SECOND_SRC,
     Algorithm,
     Arg,
     Prop,
@@ -33,6 +34,8 @@ def most_common(request: Request, ports: list[str]) -> str:
 def _forward(kit: Kit, request: Request, operation: Sum) -> Recipe | None:
     bottoms = [f"bottom{i}" for i in range(len(operation.coefficients))]
     md = kit.as_given(request, most_common(request, bottoms))
+    if kit.post_ops:
+        return _pair(kit, request, operation, md)
     scales = [float(c) for c in operation.coefficients]
     mds = [md] * len(scales)
     desc = kit.api.primitive_desc("sum", md, len(mds), scales, mds)
@@ -42,6 +45,27 @@ def _forward(kit: Kit, request: Request, operation: Sum) -> Recipe | None:
     uses: Uses = {Arg.DST: ("top0", md)}
     for i, name in enumerate(bottoms):
         uses[MULTIPLE_SRC + i] = (name, md)
+    for name, _ in uses.values():
+        recipe.port(name, md, view(request.shapes[name]))
+    recipe.run(desc, uses)
+    return recipe
+
+
+def _pair(kit: Kit, request: Request, operation: Sum, md: Md) -> Recipe | None:
+    """The plain sum of two: a primitive that takes post-ops."""
+    if operation.coefficients != (1.0, 1.0):
+        return None
+    desc = kit.api.primitive_desc(
+        "binary", Algorithm.ADD, md, md, md, attributes=kit.attributes
+    )
+    if desc is None or desc.slow:
+        return None
+    recipe = Recipe(kit)
+    uses: Uses = {
+        Arg.SRC: ("bottom0", md),
+        SECOND_SRC: ("bottom1", md),
+        Arg.DST: ("top0", md),
+    }
     for name, _ in uses.values():
         recipe.port(name, md, view(request.shapes[name]))
     recipe.run(desc, uses)

@@ -36,6 +36,7 @@ class Maker:
 
     def __init__(self, kit: Kit, what: Weighted) -> None:
         self.api = kit.api
+        self.attributes = kit.attributes  # of the forward pass
         self.what = what
 
     def bottom(self, plain: bool) -> Md:
@@ -90,7 +91,8 @@ class Maker:
         what = self.what
         values = (*prop, *what.algorithm, *arrays, *what.geometry)
         kind = f"{what.kind}_{direction}"
-        desc = self.api.primitive_desc(kind, *values, hint=hint)
+        attributes = self.attributes if direction == "forward" else None
+        desc = self.api.primitive_desc(kind, *values, hint=hint, attributes=attributes)
         return None if desc is None or desc.slow else desc
 
 

@@ -6,6 +6,7 @@ take an array module, so the same code is the fallback of every engine.
 
 from geeps_caffe.engines import operations
 from geeps_caffe.engines.reference import (
+    activated,
     activation,
     average_pooling,
     batch_norm,
@@ -14,7 +15,10 @@ from geeps_caffe.engines.reference import (
     deconvolution,
     inner_product,
     lrn,
+    lrn_within,
     max_pooling,
+    scale,
+    scaled_batch_norm,
     softmax,
     weighted_sum,
 )
@@ -28,10 +32,15 @@ DEFINITIONS: dict[type, Definition] = {
     operations.AveragePooling: average_pooling.DEFINITION,
     operations.Activation: activation.DEFINITION,
     operations.LRN: lrn.DEFINITION,
+    operations.LRNWithin: lrn_within.DEFINITION,
     operations.Softmax: softmax.DEFINITION,
     operations.Sum: weighted_sum.DEFINITION,
     operations.Concat: concat.DEFINITION,
     operations.BatchNorm: batch_norm.DEFINITION,
+    operations.Scale: scale.DEFINITION,
+    operations.ScaleInPlace: scale.IN_PLACE,
+    operations.ScaledBatchNorm: scaled_batch_norm.DEFINITION,
 }
+DEFINITIONS[operations.Activated] = activated.definition(DEFINITIONS)
 
 __all__ = ["DEFINITIONS", "Definition"]

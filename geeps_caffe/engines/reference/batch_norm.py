@@ -11,13 +11,14 @@ from geeps_caffe.engines.reference.definition import Definition, Ports, Shapes
 from geeps_caffe.engines.reference.saved import floats
 
 
-def _channels(shape: Shape) -> int:
+def channels(shape: Shape) -> int:
+    """The extent of axis 1; 1 where there is none."""
     return 1 if len(shape) == 1 else shape[1]
 
 
-def _by_channel(x: Array) -> Array:
-    """(N, C, pixels)."""
-    return x.reshape(x.shape[0], _channels(x.shape), -1)
+def by_channel(x: Array) -> Array:
+    """A view (N, C, pixels)."""
+    return x.reshape(x.shape[0], channels(x.shape), -1)
 
 
 def _stored(ports: Ports) -> tuple[Array, Array]:
@@ -38,19 +39,24 @@ def _update(operation: BatchNorm, ports: Ports, mean: Array, variance: Array) ->
         param += new
 
 
+def statistics(operation: BatchNorm, ports: Ports) -> tuple[Array, Array]:
+    """Mean and variance to normalize with; those of a batch are added to the sums."""
+    if operation.global_stats:
+        return _stored(ports)
+    x = by_channel(ports["bottom0"])
+    mean: Array = x.mean(axis=(0, 2))
+    centred = x - mean[:, None]
+    variance: Array = (centred * centred).mean(axis=(0, 2))
+    _update(operation, ports, mean, variance)
+    return mean, variance
+
+
 def forward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
     """top0 = (bottom0 - mean) / sqrt(variance + eps)."""
-    x, y = _by_channel(ports["bottom0"]), _by_channel(ports["top0"])
-    if operation.global_stats:
-        mean, variance = _stored(ports)
-        centred = x - mean[:, None]
-    else:
-        mean = x.mean(axis=(0, 2))
-        centred = x - mean[:, None]
-        variance = (centred * centred).mean(axis=(0, 2))
-        _update(operation, ports, mean, variance)
+    x, y = by_channel(ports["bottom0"]), by_channel(ports["top0"])
+    mean, variance = statistics(operation, ports)
     deviation = xp.sqrt(variance + operation.eps)
-    y[...] = centred / deviation[:, None]
+    y[...] = (x - mean[:, None]) / deviation[:, None]
     if "saved0" in ports:
         ports["saved0"][...] = deviation
     if "saved1" in ports:
@@ -60,12 +66,12 @@ def forward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
 def backward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
     """Through the statistics too, unless they are the stored ones."""
     del xp
-    dx, dy = _by_channel(ports["bottom0.diff"]), _by_channel(ports["top0.diff"])
+    dx, dy = by_channel(ports["bottom0.diff"]), by_channel(ports["top0.diff"])
     deviation = ports["saved0"][:, None]
     if operation.global_stats:
         dx[...] = dy / deviation
         return
-    y = _by_channel(ports["saved1"])
+    y = by_channel(ports["saved1"])
     mean = dy.mean(axis=(0, 2))[:, None]
     along = (dy * y).mean(axis=(0, 2))[:, None]
     dx[...] = (dy - mean - along * y) / deviation
@@ -76,7 +82,7 @@ def saved(
 ) -> tuple[SavedArray, ...]:
     """The deviations (C,), and the normalized values unless statistics are stored."""
     shape = shapes["bottom0"]
-    deviations = floats((_channels(shape),), itemsize)
+    deviations = floats((channels(shape),), itemsize)
     values = () if operation.global_stats else (floats(shape, itemsize),)
     return (deviations, *values)
 
