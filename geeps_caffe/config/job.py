@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from geeps_caffe.config.grouping import Grouping
+from geeps_caffe.config.param_cache import ParamCache
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class RunSettings:
     memory: int | None = None  # bytes of the arena; None: as many as it takes
     share: bool | None = None
     poison: bool = False
+    param_cache: ParamCache | None = None  # None: params are used where they lie
+    costs: str = ""  # the device whose costs a budget is planned by; empty: by bytes
     rank: int = 0
     ranks: int = 1
     batch_mode: str = "per-worker"  # or "global": batch_size is shared out

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from geeps_caffe.device.array import Array, aligned
+from geeps_caffe.errors import PlanError
 from geeps_caffe.schedule.arena import Place, place
 from geeps_caffe.schedule.lifetimes import Lifetime
 from geeps_caffe.schedule.rejoin import rejoined
@@ -36,8 +37,13 @@ def fit(
     if budget is None:
         return place(plan_swaps(lives, length), length)
     fitting = _Fitting(lives, length, budget)
-    found, size = next(p for p in fitting.packings() if p[1] <= budget)
-    return rejoined(found, lives, length), size
+    fitted = next((p for p in fitting.packings() if p[1] <= budget), None)
+    if fitted is None:  # what is pinned is never cut
+        raise PlanError(
+            f"around the tables that are pinned no arrays can be placed in {budget:,} "
+            "bytes; give more, or let tables be swapped"
+        )
+    return rejoined(fitted[0], lives, length), fitted[1]
 
 
 class _Fitting:

@@ -38,6 +38,7 @@ PRICES = (0.1, 1.0, 10.0)  # what a hidden second of copying costs
 PARTS = (1.0, 0.97, 0.92, 0.85)  # of the budget, where holes are in the way
 ROUNDS = 4  # in which stalls are made dearer
 _DEARER = 4.0
+_PLENTY = 1 << 60  # bytes, where there is no budget
 _MANY = 2500  # instructions above which one price is tried
 
 
@@ -129,16 +130,16 @@ class _Search:
 
     def _pack(self, aim: Aim, dear: Mapping[str, float]) -> Packing | None:
         """Places within the budget, or None if holes or copies take too much."""
-        assert self._budget is not None
         touched = touched_bytes(self._problem.lives, self._length)
+        most = _PLENTY if self._budget is None else self._budget
         for part in PARTS:
-            limit = np.full(self._length, int(self._budget * part), np.int64)
+            limit = np.full(self._length, int(most * part), np.int64)
             limit = np.maximum(touched, limit)
             chosen = place_by_time(self._problem, limit, aim, dear)
-            if load_of(chosen, self._length).max() > self._budget:
+            if load_of(chosen, self._length).max() > most:
                 continue
             packing = Packing(*place(chosen, self._length, self._budget))
-            if packing.size <= self._budget:
+            if packing.size <= most:
                 return packing
         return None
 
