@@ -20,6 +20,7 @@ class OddEngine:
     def __init__(self, wants=None):
         self.wants = wants or (lambda request, port: port.split(".")[0][-1] in "02468")
         self.plain = ReferenceEngine()
+        self.device = self.plain.device
 
     def describe(self, request):
         found = self.plain.describe(request)
