@@ -16,6 +16,7 @@ from pathlib import Path
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.host import Host
+from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.messages import Hello, Message, Outgoing
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
@@ -31,6 +32,8 @@ class Agent:
 
     Args:
         path: of the Unix socket to make, in a folder that only the user can enter.
+        make_host: makes the state machine, given what allocates the tables' memory.
+        limits: how long a wait may last.
         explain: says how a rank's process ended, once its connection is closed.
         ended: the ranks whose processes have ended, each with True if in peace.
     """
@@ -38,7 +41,7 @@ class Agent:
     def __init__(
         self,
         path: Path,
-        ranks: int,
+        make_host: Callable[[Callable[[int], Array]], Host | ClusterHost],
         limits: Limits | None = None,
         explain: Callable[[int], str] | None = None,
         ended: Callable[[], Iterable[tuple[int, bool]]] = tuple,
@@ -47,14 +50,14 @@ class Agent:
         self._limits = limits or Limits()
         self._explain = explain or (lambda rank: "its connection was closed")
         self._ended = ended
-        self.host = Host(ranks, self._allocate, time.monotonic(), self._limits)
+        self.host = make_host(self._allocate)
         self._block: int | None = None
         self._peers: dict[int, Peer] = {}
         self._stopping = False
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
-        self._listener.listen(ranks)
+        self._listener.listen(len(self.host.local))
         self._listener.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ)
 
@@ -85,7 +88,8 @@ class Agent:
         """
         failed = self.host.failure is not None
         end = time.monotonic() + (self._limits.grace if failed else math.inf)
-        while len(list(self._ended())) < self.host.ranks and time.monotonic() < end:
+        workers = len(self.host.local)
+        while len(list(self._ended())) < workers and time.monotonic() < end:
             self._serve(SEE_OFF_SECONDS)
             self._flush()
 
@@ -96,9 +100,10 @@ class Agent:
     def close(self) -> None:
         """Close all sockets and the memory; workers keep what they have mapped."""
         for key in list(self._selector.get_map().values()):
-            self._selector.unregister(key.fileobj)
-            with contextlib.suppress(OSError):
-                key.fileobj.close()  # type: ignore[union-attr]  # all are sockets
+            if isinstance(key.data, Peer):
+                key.data.close()
+        with contextlib.suppress(OSError):
+            self._listener.close()
         self._selector.close()
         if self._block is not None:
             os.close(self._block)
@@ -122,12 +127,15 @@ class Agent:
         for key, events in self._selector.select(wait):
             if key.fileobj is self._listener:
                 self._accept()
-                continue
-            if events & selectors.EVENT_WRITE:
-                key.data.flush()
-                self._watch_backlog(key.data)
-            if events & selectors.EVENT_READ:
-                self._read(key.data)
+            elif isinstance(key.data, Peer):
+                self._attend(key.data, events)
+
+    def _attend(self, peer: Peer, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            peer.flush()
+            self._watch_backlog(peer)
+        if events & selectors.EVENT_READ:
+            self._read(peer)
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
@@ -155,7 +163,7 @@ class Agent:
         if not isinstance(message, Hello):
             _LOG.warning("a connection did not begin with a hello; closed")
             return False
-        if not 0 <= message.rank < self.host.ranks or message.rank in self._peers:
+        if message.rank not in self.host.local or message.rank in self._peers:
             _LOG.warning("a second or unknown rank %d wants to join", message.rank)
             return False
         peer.rank = message.rank

@@ -55,7 +55,7 @@ class Assignments:
             if target % 2:
                 arrays = list(store.history(table, clock))
             for array, value in zip(arrays, values, strict=True):
-                array[: value.size] = value
+                store.write(array[: value.size], value)
         mine = [t for t in self._pending if owners.get(t) == store.rank]
         if mine:
             store.publish(mine)

@@ -64,8 +64,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-import numpy as np
-
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, unknown
 from geeps_caffe.paramserver.assignments import Assignments
@@ -333,7 +331,8 @@ class Client(VirtualClient):
 
     def _shown(self, table: str, array: Array) -> Array:
         view = array[: self._known.tables[self._known.find(table)].size]
-        view.flags.writeable = self.ranks == 1
+        if self.ranks > 1:
+            view.flags.writeable = False
         return view
 
     def _refuse_unsettled(self) -> NoReturn:
@@ -343,5 +342,5 @@ class Client(VirtualClient):
 
 
 def _granted(lease: Lease) -> Array:
-    assert isinstance(lease.array, np.ndarray)
+    assert lease.array is not None
     return lease.array

@@ -55,6 +55,7 @@ class Host:
         limits: Limits | None = None,
     ) -> None:
         self.ranks = ranks
+        self.local = range(ranks)  # those that this agent serves
         self.failure: str | None = None
         self.refused = False  # the failure is the program's fault, nobody died
         self._allocate = allocate

@@ -1,14 +1,21 @@
-"""Starts N workers of one command on this host, and is their agent until they end."""
+"""Starts the workers of this host, and is their agent until they end."""
 
 import os
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from geeps_caffe.device.array import Array
 from geeps_caffe.errors import EXIT_PARAMETER_SERVER, EXIT_PEER_LOST
 from geeps_caffe.paramserver.agent import Agent
+from geeps_caffe.paramserver.cluster import Cluster, make_network
+from geeps_caffe.paramserver.cluster_agent import ClusterAgent
+from geeps_caffe.paramserver.host import Host
+from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
+from geeps_caffe.paramserver.hosts.wire_types import find_wire_type
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.workers import Workers
 
@@ -22,7 +29,7 @@ def launch(
     limits: Limits | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> int:
-    """Run `command` as ranks 0 to workers - 1 and serve them; returns the exit code.
+    """Run `command` as ranks 0 to workers - 1 of one host; returns the exit code.
 
     Rank 0 has this process's standard output and error; the others write to
     `rank<r>.log` in `log_folder`. SIGINT, SIGTERM and SIGHUP are passed on to all,
@@ -33,10 +40,56 @@ def launch(
         got stuck; else the exit code of the first worker that failed.
     """
     limits = limits or Limits()
+    crew = Workers(command, range(workers), workers, log_folder)
+
+    def make_host(allocate: Callable[[int], Array]) -> Host:
+        return Host(workers, allocate, time.monotonic(), limits)
+
+    def make_agent(path: Path) -> Agent:
+        return Agent(path, make_host, limits, crew.explain, crew.ended)
+
+    return _run(crew, make_agent, environ)
+
+
+def launch_host(
+    command: Sequence[str],
+    cluster: Cluster,
+    log_folder: Path,
+    limits: Limits | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run `command` as the ranks of this host of a cluster; as `launch`.
+
+    Each host's agent must be started so. All end alike.
+
+    Raises:
+        UsageError: a key is needed, or the port is taken.
+        InputError: the name of a host is not known.
+    """
+    limits, places = limits or Limits(), cluster.places
+    crew = Workers(command, places.local, places.ranks, log_folder)
+    network = make_network(cluster)
+
+    def make_host(allocate: Callable[[int], Array]) -> ClusterHost:
+        wire = find_wire_type(cluster.wire)
+        now = time.monotonic()
+        return ClusterHost(places, cluster.passport, allocate, now, limits, wire)
+
+    def make_agent(path: Path) -> Agent:
+        return ClusterAgent(path, make_host, network, limits, crew.explain, crew.ended)
+
+    return _run(crew, make_agent, environ)
+
+
+def _run(
+    crew: Workers,
+    make_agent: Callable[[Path], Agent],
+    environ: Mapping[str, str] | None,
+) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="geeps-") as folder,
-        Workers(command, workers, log_folder) as crew,
-        _served(Path(folder) / "agent", crew, workers, limits) as agent,
+        crew,
+        _closed(make_agent(Path(folder) / "agent")) as agent,
         _forwarded(crew),
     ):
         crew.start(agent.path, os.environ if environ is None else environ)
@@ -47,8 +100,7 @@ def launch(
 
 
 @contextmanager
-def _served(path: Path, crew: Workers, workers: int, limits: Limits) -> Iterator[Agent]:
-    agent = Agent(path, workers, limits, crew.explain, crew.ended)
+def _closed(agent: Agent) -> Iterator[Agent]:
     try:
         yield agent
     finally:

@@ -11,6 +11,7 @@ from geeps_caffe.device.array import Array, allocate
 from geeps_caffe.paramserver.applier import Applier
 from geeps_caffe.paramserver.fused import BindMomentum
 from geeps_caffe.paramserver.memory import Memory, nbytes
+from geeps_caffe.paramserver.on_device import DeviceApplier, DeviceTables
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.stats import Stats
@@ -20,13 +21,20 @@ _ALONE = Reduction("sum", [1.0])  # of one update, whatever the reduction
 
 
 class LocalStore:
-    """See `store.Store`. `bind` is an engine's way to do SGD, see `fused`."""
+    """See `store.Store`.
+
+    Args:
+        bind: an engine's way to do SGD, see `fused`.
+        tables: where tables live and how they are updated; None: host memory.
+    """
 
     rank = 0
     ranks = 1
 
-    def __init__(self, bind: BindMomentum | None = None) -> None:
-        self._bind = bind
+    def __init__(
+        self, bind: BindMomentum | None = None, tables: DeviceTables | None = None
+    ) -> None:
+        self._bind, self._tables = bind, tables
         self.stats = Stats(0, 1)
         self._flags = 0
         self._clipping: Clipping | None = None
@@ -37,17 +45,15 @@ class LocalStore:
         self.stats = Stats(0, 1, (table.name for table in scheme.tables))
         fresh = tuple(replace(table, slack=0) for table in scheme.tables)
         scheme = replace(scheme, tables=fresh)  # alone, nothing is ever stale
-        self._memory = Memory(scheme, 1, allocate(nbytes(scheme, 1)))
-        self._appliers = [
-            Applier(
-                scheme,
-                t,
-                self._memory.weights[t],
-                self._memory.history[t],
-                bind=self._bind,
-            )
-            for t in range(len(scheme.tables))
-        ]
+        take = self._tables.allocate if self._tables else allocate
+        self._memory = Memory(scheme, 1, take(nbytes(scheme, 1)))
+        self._appliers = [self._applier(scheme, t) for t in range(len(scheme.tables))]
+
+    def _applier(self, scheme: Scheme, table: int) -> Applier | DeviceApplier:
+        weights, history = self._memory.weights[table], self._memory.history[table]
+        if self._tables:
+            return self._tables.applier(scheme, table, weights, history)
+        return Applier(scheme, table, weights, history, bind=self._bind)
 
     def weights(self, table: int) -> Array:
         """The only copy there is, slack or not."""
@@ -96,6 +102,13 @@ class LocalStore:
     def history(self, table: int, clock: int) -> tuple[Array, ...]:
         """The arrays themselves."""
         return self._memory.history[table]
+
+    def write(self, array: Array, values: Array) -> None:
+        """Nobody else looks."""
+        if self._tables:
+            self._tables.write(array, values)
+        else:
+            array[...] = values
 
     def publish(self, targets: Sequence[int]) -> None:
         """Nobody to tell."""

@@ -59,6 +59,10 @@ class Membership:
         if clock is not None:
             member.clock = clock
 
+    def closed(self, rank: int, clock: int) -> None:
+        """A worker has closed a clock; where others wait for it is known elsewhere."""
+        self._members[rank].clock = clock
+
     def left(self, rank: int) -> None:
         """A worker said goodbye."""
         self._members[rank].left = True

@@ -170,6 +170,10 @@ class RemoteStore:
             self._ask(Gather(table), f"the history of table {name!r} from other hosts")
         return self._memory.history[table]
 
+    def write(self, array: Array, values: Array) -> None:
+        """Into the owner's array; `publish` tells the other hosts."""
+        array[...] = values
+
     def publish(self, targets: Sequence[int]) -> None:
         """Ask the host's agent to send the values to all others."""
         if self._hosts > 1:

@@ -50,6 +50,9 @@ class Store(Protocol):
     def history(self, table: int, clock: int) -> tuple[Array, ...]:
         """The same of the rule's history."""
 
+    def write(self, array: Array, values: Array) -> None:
+        """Overwrite a part of what `settled` or `history` showed."""
+
     def publish(self, targets: Sequence[int]) -> None:
         """What was written to settled arrays goes to all hosts; waits until it has.
 

@@ -17,15 +17,17 @@ EXIT_SECONDS = 2.0  # from the end of a connection to the end of its process
 
 
 class Workers:
-    """Ranks 0 to `count` - 1 of one command.
+    """Some ranks of one command, those of this host.
 
     Rank 0 has this process's standard output and error; the others write to
     `rank<r>.log` in `log_folder`. Leaving the context ends all that still run.
     """
 
-    def __init__(self, command: Sequence[str], count: int, log_folder: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], ranks: range, total: int, log_folder: Path
+    ) -> None:
         self._command = list(command)
-        self._count = count
+        self._ranks, self._total = ranks, total
         self._folder = log_folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self._logs: list[IO[bytes]] = []
@@ -47,10 +49,10 @@ class Workers:
     def start(self, agent: Path, environ: Mapping[str, str]) -> None:
         """Start all ranks, each in its own session, so that a signal comes once."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        cores = str(max(1, _cores() // self._count))
+        cores = str(max(1, _cores() // len(self._ranks)))
         shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
-        for rank in range(self._count):
-            own = {RANK: str(rank), RANKS: str(self._count), AGENT: str(agent)}
+        for rank in self._ranks:
+            own = {RANK: str(rank), RANKS: str(self._total), AGENT: str(agent)}
             output = None if rank == 0 else self._open_log(rank)
             self._processes.append(
                 subprocess.Popen(
@@ -79,7 +81,7 @@ class Workers:
 
     def ended(self) -> Iterator[tuple[int, bool]]:
         """The ranks that have ended, each with whether its exit code is 0."""
-        for rank, process in enumerate(self._processes):
+        for rank, process in zip(self._ranks, self._processes, strict=False):
             code = process.poll()
             if code is not None:
                 self._note(rank, code)
@@ -88,7 +90,7 @@ class Workers:
     def explain(self, rank: int) -> str:
         """How a rank, whose connection is closed, has ended."""
         try:
-            code = self._processes[rank].wait(EXIT_SECONDS)
+            code = self._process(rank).wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return "it closed its connection"
         self._note(rank, code)
@@ -96,6 +98,9 @@ class Workers:
             return f"it was killed by {signal.Signals(-code).name}"
         where = "" if rank == 0 else f", see {self.log_path(rank)}"
         return f"it ended with exit code {code}{where}"
+
+    def _process(self, rank: int) -> subprocess.Popen[bytes]:
+        return self._processes[rank - self._ranks[0]]
 
     def _note(self, rank: int, code: int) -> None:
         if code != 0 and rank not in self._failed:
@@ -114,7 +119,7 @@ class Workers:
         """Rank and exit code (negative: a signal) of the first that failed."""
         if not self._failed:
             return None
-        return self._failed[0], int(self._processes[self._failed[0]].returncode)
+        return self._failed[0], int(self._process(self._failed[0]).returncode)
 
     def show_tail(self, rank: int) -> None:
         """The last lines of a rank's log, to this process's own."""

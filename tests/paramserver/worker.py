@@ -71,7 +71,35 @@ def obey(client, folder):
     client.shutdown()
 
 
+def forever(client, folder):
+    """Train until somebody is lost."""
+    shared = tables("float32")
+    run = Program(client, shared, rule="add")
+    run.start()
+    run.step(update_of(client.rank, 0, shared))
+    (folder / f"rank{client.rank}.started").touch()
+    while True:
+        run.step(update_of(client.rank, 0, shared))
+
+
+def until_told(client, folder):
+    """Train until there is a file "stop"; all ranks end after the same clock."""
+    shared = tables("float32")
+    run = Program(client, shared, rule="add", reduce="sum")
+    run.start()
+    clocks = 0
+    while not client.total([(folder / "stop").exists()])[0]:
+        run.step([np.ones(t.size) for t in shared])
+        clocks += 1
+        (folder / f"rank{client.rank}.started").touch()
+    values = {t.name: client.values(t.name) for t in shared}
+    np.savez(folder / f"rank{client.rank}.npz", clocks=clocks, **values)
+    client.shutdown()
+
+
 MODES = {
+    "until": until_told,
+    "forever": forever,
     "train": train,
     "killed": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGKILL)),
     "stopped": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGSTOP)),
@@ -85,7 +113,7 @@ MODES = {
 def main():
     mode, folder, *rest = sys.argv[1:]
     try:
-        limits = Limits(silence=2.0 if mode == "stopped" else 60.0)
+        limits = Limits(silence=2.0 if mode in ("stopped", "forever") else 60.0)
         MODES[mode](open_client(limits=limits), Path(folder), *rest)
     except GeepsCaffeError as error:
         print(f"{type(error).__name__}: {error}", flush=True)

@@ -65,6 +65,7 @@ class _Peer:
     greeted: bool = False
     gone: bool = False
     ready: tuple[bytes, str] | None = None  # digest and text of its tables
+    refused: tuple[float, str] | None = None  # since when, and why
 
 
 class ClusterHost:
@@ -94,6 +95,7 @@ class ClusterHost:
         piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self.places, self.ranks = places, places.ranks
+        self.local = places.local  # the ranks that this agent serves
         self.failure: str | None = None
         self.refused = False  # the failure is the program's fault, nobody died
         self.outbox = Outbox(places.hosts)
@@ -167,6 +169,7 @@ class ClusterHost:
             case Push() | Pull() | Publish() | Gather():
                 return self._to_tables(rank, message)
             case Close():
+                self._members.closed(rank, message.clock)
                 out = self._to_tables(rank, message)
                 return out + self._coordinate(rank, message, now)
             case Meet():
@@ -351,6 +354,12 @@ class ClusterHost:
             raise ParameterServerError(f"it relayed a message of rank {rank}")
         return self._route(self._collect(rank, message, now))
 
+    def refuse(self, host: int, reason: str, now: float) -> None:
+        """Something that said to be a host was turned away; it may come yet."""
+        peer = self._peers[host]
+        if not peer.greeted and peer.refused is None:
+            peer.refused = now, reason
+
     def unreachable(self, host: int, reason: str) -> Outgoing:
         """The connection to a host has ended, or could not be made."""
         if self.failure is not None or self._peers[host].gone:
@@ -417,6 +426,11 @@ class ClusterHost:
 
     def _silent_host(self, now: float) -> str | None:
         for host, peer in self._peers.items():
+            if peer.refused is not None and not peer.greeted:
+                since, reason = peer.refused
+                if now - since > self._limits.grace:
+                    self.refused = True
+                    return reason
             allowed = self._limits.silence if peer.greeted else self._limits.join
             if peer.gone or now - peer.heard <= allowed:
                 continue

@@ -58,6 +58,12 @@ class Outbox:
         letter = heapq.heappop(self._queues[host])
         self.sent_bytes += nbytes(letter.payload)
 
+    def keep_last(self) -> None:
+        """Forget all but a host's last urgent letter: why the run is over."""
+        for queue in self._queues:
+            urgent = [letter for letter in queue if letter.order == FIRST]
+            queue[:] = [max(urgent)] if urgent else []
+
     def __bool__(self) -> bool:
         """Whether anything waits."""
         return any(self._queues)

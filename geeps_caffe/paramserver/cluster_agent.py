@@ -1,0 +1,118 @@
+"""The agent of one of several hosts: its workers' agent, and the others' peer."""
+
+import selectors
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.agent import Agent
+from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
+from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.transport.network import Ended, Network
+
+LAST_WORDS_SECONDS = 2.0  # for a failure to reach the other hosts
+BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
+LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
+CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
+
+
+class ClusterAgent(Agent):
+    """Moves letters between the network and the state machine in `cluster_host.py`.
+
+    Args:
+        path: of the Unix socket for the local workers.
+        make_host: makes the state machine, given what allocates the tables' memory.
+        network: to the other hosts; closed with the agent.
+        limits: how long a wait may last.
+        explain: says how a rank's process ended, once its connection is closed.
+        ended: the ranks whose processes have ended, each with True if in peace.
+    """
+
+    host: ClusterHost
+
+    def __init__(
+        self,
+        path: Path,
+        make_host: Callable[[Callable[[int], Array]], ClusterHost],
+        network: Network,
+        limits: Limits | None = None,
+        explain: Callable[[int], str] | None = None,
+        ended: Callable[[], Iterable[tuple[int, bool]]] = tuple,
+    ) -> None:
+        super().__init__(path, make_host, limits, explain, ended)
+        self._network = network
+        self._broken: dict[int, tuple[float, str]] = {}
+        self._checked = 0.0
+        descriptors = network.descriptors()
+        self._blind = not descriptors
+        for descriptor in descriptors:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def _serve(self, wait: float) -> None:
+        """Letters first; wait only if there are none."""
+        moved = self._exchange()
+        if moved:
+            wait = 0.0
+        elif self._blind:
+            wait = min(wait, LOOK_SECONDS)
+        super()._serve(wait)
+
+    def _exchange(self) -> bool:
+        """Take and send what can be; returns whether anything was."""
+        now = time.monotonic()
+        arrived = self._network.receive()
+        for letter in arrived:
+            self._send(self.host.hear(letter.host, letter.message, letter.data, now))
+        sent = [self._post(host) for host in self.host.places.others]
+        if now - self._checked > CHECK_SECONDS:
+            self._checked = now
+            self._check(now)
+        return bool(arrived) or any(sent)
+
+    def _post(self, host: int) -> bool:
+        """Send a host's most urgent letters, as many as the way takes."""
+        outbox, sent = self.host.outbox, False
+        while (letter := outbox.next(host)) is not None:
+            if not self._network.send(host, letter):
+                break
+            outbox.take(host)
+            sent = True
+        return sent
+
+    def _check(self, now: float) -> None:
+        """At connections that ended: what they still brought was taken before."""
+        for end in self._network.ended():
+            self._note(end, now)
+        for end in self._network.refused():
+            self.host.refuse(end.host, end.reason, now)
+        for host, (since, reason) in list(self._broken.items()):
+            if now - since > BROKEN_SECONDS:
+                del self._broken[host]
+                self._send(self.host.unreachable(host, reason))
+
+    def _note(self, end: Ended, now: float) -> None:
+        if end.refused:
+            self._send(self.host.refused_by(end.host, end.reason))
+        elif self.host.has_greeted(end.host):
+            self._broken.setdefault(end.host, (now, end.reason))
+
+    def _flush(self) -> None:
+        super()._flush()
+        if self.host.failure is not None:
+            self._say_last_words()
+
+    def _say_last_words(self) -> None:
+        """Send why the run is over, so long as it takes within two seconds."""
+        end = time.monotonic() + LAST_WORDS_SECONDS
+        outbox = self.host.outbox
+        outbox.keep_last()
+        while outbox and time.monotonic() < end:
+            sent = [self._post(host) for host in self.host.places.others]
+            if not any(sent):
+                time.sleep(LOOK_SECONDS)
+
+    def close(self) -> None:
+        """Close all connections."""
+        super().close()
+        self._network.close()

@@ -1,0 +1,129 @@
+"""Agents of several hosts over MPI (mpi4py): rank i of the world is host i's agent.
+
+Each letter is two messages: its head with the payload's size, and the payload, which
+MPI takes from where it lies. For fabrics that MPI knows how to use.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError, UsageError
+from geeps_caffe.paramserver.hosts.outbox import Letter
+from geeps_caffe.paramserver.hosts.passport import Passport
+from geeps_caffe.paramserver.hosts.peer_messages import Greeting
+from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES, read_head, write_head
+from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.transport.network import Arrived, Ended
+
+HEAD, BODY = 1, 2  # tags
+_SIZE = Struct("<q")
+_HEAD_BYTES = 128  # more than any head
+SEND_AHEAD = 4  # letters handed to MPI, per host
+AT_ONCE = 32  # letters taken in one call
+
+
+def world() -> Any:
+    """MPI's communicator of all agents.
+
+    Raises:
+        UsageError: mpi4py is not installed.
+    """
+    try:
+        from mpi4py import MPI  # noqa: PLC0415  only few clusters need it
+    except ImportError as error:
+        raise UsageError(
+            "MPI between hosts needs mpi4py and an MPI: pip install mpi4py mpich"
+        ) from error
+    return MPI.COMM_WORLD.Dup()
+
+
+@dataclass
+class _Sent:
+    """Messages on their way, with what they are made of."""
+
+    requests: list[Any]
+    parts: tuple[bytes, Array]
+
+
+class MpiNetwork:
+    """See `network.Network`.
+
+    Raises:
+        UsageError: there are more or fewer processes than hosts.
+    """
+
+    def __init__(
+        self, places: Places, passport: Passport, communicator: Any = None
+    ) -> None:
+        self._world = communicator or world()
+        self._passport = passport
+        if self._world.Get_size() != places.hosts:
+            raise UsageError(
+                f"MPI has started {self._world.Get_size()} processes, but there are "
+                f"{places.hosts} hosts; start one process a host"
+            )
+        self._sent: dict[int, list[_Sent]] = {host: [] for host in places.others}
+
+    def send(self, host: int, letter: Letter) -> bool:
+        """At most a few letters are on their way to a host."""
+        waiting = self._sent[host]
+        waiting[:] = [s for s in waiting if not all(r.Test() for r in s.requests)]
+        if len(waiting) >= SEND_AHEAD:
+            return False
+        payload: Any = letter.payload
+        if isinstance(letter.message, Greeting):
+            payload = self._passport.as_json()
+        data = np.frombuffer(memoryview(payload).cast("B"), np.uint8)
+        head = _SIZE.pack(data.nbytes) + write_head(letter.message)
+        requests = [self._world.Isend(head, host, HEAD)]
+        if data.nbytes:
+            requests.append(self._world.Isend(data, host, BODY))
+        waiting.append(_Sent(requests, (head, data)))
+        return True
+
+    def receive(self) -> list[Arrived]:
+        """Letters whose heads are there; their payloads are on the way."""
+        found: list[Arrived] = []
+        while len(found) < AT_ONCE and self._world.Iprobe(tag=HEAD):
+            found.append(self._take())
+        return found
+
+    def _take(self) -> Arrived:
+        from mpi4py import MPI  # noqa: PLC0415
+
+        status = MPI.Status()
+        head = bytearray(_HEAD_BYTES)
+        self._world.Recv(head, tag=HEAD, status=status)
+        host = status.Get_source()
+        (size,) = _SIZE.unpack_from(head)
+        if not 0 <= size <= MOST_BYTES:
+            raise ParameterServerError(f"host {host} announced {size} bytes")
+        message = read_head(bytes(head[_SIZE.size : status.Get_count()]))
+        data = np.empty(size, np.uint8)
+        if size:
+            self._world.Recv(data, source=host, tag=BODY)
+        return Arrived(host, message, data)
+
+    def ended(self) -> list[Ended]:
+        """MPI itself ends all processes when one dies."""
+        return []
+
+    def refused(self) -> list[Ended]:
+        """MPI lets nobody in from outside."""
+        return []
+
+    def descriptors(self) -> Sequence[int]:
+        """None: MPI must be asked."""
+        return ()
+
+    def close(self) -> None:
+        """Wait until all letters have left."""
+        for waiting in self._sent.values():
+            for sent in waiting:
+                for request in sent.requests:
+                    request.Wait()

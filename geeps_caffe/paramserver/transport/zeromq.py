@@ -1,0 +1,288 @@
+"""Agents of several hosts over ZeroMQ (TCP).
+
+Each agent has one socket that all others' letters come to (ROUTER), and one or more
+(DEALER) for its letters to each other host. What comes is believed only after a
+greeting that fits; anything else is refused, and told of, without any harm.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geeps_caffe.errors import ParameterServerError, UsageError
+from geeps_caffe.paramserver.hosts.outbox import Letter
+from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
+from geeps_caffe.paramserver.hosts.peer_messages import Failed, Greeting
+from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES, read_head, write_head
+from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.transport.addresses import Address
+from geeps_caffe.paramserver.transport.doorman import Doorman, Watch
+from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
+from geeps_caffe.paramserver.transport.network import Arrived, Ended
+
+_LOG = logging.getLogger(__name__)
+SEND_AHEAD = 2  # messages handed to ZeroMQ: what follows may still be overtaken
+RECEIVE_AHEAD = 64  # messages that wait here, per connection
+LINGER_MS = 2000  # to deliver the last words
+AT_ONCE = 32  # letters taken in one call
+MOST_WARNINGS = 20  # about strangers; the rest is counted
+
+
+@dataclass
+class _Way:
+    """A connection for letters to a host."""
+
+    host: int
+    socket: Any
+    watch: Watch
+    greeted: bool = False
+
+
+class ZeroMqNetwork:
+    """See `network.Network`.
+
+    Args:
+        places: all hosts.
+        passport: what a greeting must agree with.
+        addresses: of all hosts' agents; this host's is bound.
+        key: demanded unless all addresses are loopback ones.
+        channels: connections to each host.
+
+    Raises:
+        UsageError: a key is needed, or the port is taken.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        passport: Passport,
+        addresses: Sequence[Address],
+        key: ClusterKey | None = None,
+        channels: int = 1,
+    ) -> None:
+        self._zmq = zmq = zmq_module()
+        self._places, self._passport = places, passport
+        self._key, self._channels = key, channels
+        local = all(address.loopback for address in addresses)
+        if key is None and not local:
+            raise UsageError(
+                "hosts other than 127.0.0.1 take part, so a key is needed: make one "
+                "with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
+                "FILE"
+            )
+        self._context = zmq.Context(io_threads=min(2, channels))
+        self._doorman = Doorman(self._context, key)
+        self._inlet = self._bind(addresses[places.host], local)
+        self._guard = Watch(self._inlet)
+        self._hosts: dict[bytes, int] = {}  # connections that have greeted
+        self._warnings = 0
+        self._ended: list[Ended] = []
+        self._refused: list[Ended] = []
+        self._ways = {
+            host: [self._connect(host, addresses[host]) for _ in range(channels)]
+            for host in places.others
+        }
+
+    # Connections
+
+    def _bind(self, address: Address, local: bool) -> Any:
+        zmq = self._zmq
+        inlet = self._context.socket(zmq.ROUTER)
+        inlet.linger = LINGER_MS
+        inlet.rcvhwm = RECEIVE_AHEAD
+        inlet.maxmsgsize = MOST_BYTES
+        inlet.ipv6 = True
+        if self._key is not None:
+            inlet.curve_server = True
+            inlet.curve_publickey = self._key.public
+            inlet.curve_secretkey = self._key.secret
+        url = address.url if local else f"tcp://*:{address.port}"
+        try:
+            inlet.bind(url)
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            raise UsageError(
+                f"can't listen at {url}: {error.strerror}; does another run use the "
+                "port? (give -port, or wait for it to end)"
+            ) from error
+        return inlet
+
+    def _connect(self, host: int, address: Address) -> _Way:
+        zmq = self._zmq
+        way = self._context.socket(zmq.DEALER)
+        way.linger = LINGER_MS
+        way.sndhwm = SEND_AHEAD
+        way.immediate = True  # letters wait in the outbox until there is a connection
+        way.maxmsgsize = MOST_BYTES
+        way.ipv6 = True
+        way.reconnect_ivl, way.reconnect_ivl_max = 50, 1000
+        if self._key is not None:
+            way.curve_serverkey = self._key.public
+            way.curve_publickey = self._key.public
+            way.curve_secretkey = self._key.secret
+        watch = Watch(way)
+        way.connect(address.url)
+        return _Way(host, way, watch)
+
+    def descriptors(self) -> list[int]:
+        """Of all sockets, and of what watches them."""
+        sockets = [self._inlet, *self._doorman.sockets, *self._guard.sockets]
+        for ways in self._ways.values():
+            for way in ways:
+                sockets += [way.socket, *way.watch.sockets]
+        return [socket.getsockopt(self._zmq.FD) for socket in sockets]
+
+    # Sending
+
+    def send(self, host: int, letter: Letter) -> bool:
+        """On the channel of the letter's lane; a greeting goes first on each."""
+        ways = self._ways[host]
+        way = ways[letter.lane % len(ways)]
+        if not way.greeted and not self._greet(way):
+            return False
+        if isinstance(letter.message, Greeting):
+            return True  # `_greet` has said it
+        return self._put(way, letter)
+
+    def _greet(self, way: _Way) -> bool:
+        greeting = Greeting(self._places.host)
+        letter = Letter((0, 0), 0, greeting, self._passport.as_json())
+        way.greeted = self._put(way, letter)
+        return way.greeted
+
+    def _put(self, way: _Way, letter: Letter) -> bool:
+        zmq = self._zmq
+        if not way.socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT:
+            return False
+        try:
+            way.socket.send(write_head(letter.message), zmq.DONTWAIT | zmq.SNDMORE)
+        except zmq.Again:
+            return False
+        way.socket.send(letter.payload, copy=False)
+        return True
+
+    # Receiving
+
+    def receive(self) -> list[Arrived]:
+        """Letters of hosts that have greeted, and greetings that fit."""
+        self._doorman.look()
+        found: list[Arrived] = []
+        inlet, zmq = self._inlet, self._zmq
+        for _ in range(AT_ONCE):
+            if not inlet.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+                break
+            sender = inlet.recv()
+            parts = []
+            while inlet.getsockopt(zmq.RCVMORE):
+                parts.append(inlet.recv(copy=False))
+            arrived = self._read(sender, parts)
+            if arrived is not None:
+                found.append(arrived)
+        return found
+
+    def _read(self, sender: bytes, parts: list[Any]) -> Arrived | None:
+        try:
+            if len(parts) != 2:
+                raise ParameterServerError(f"a letter of {len(parts)} parts")
+            message = read_head(parts[0].bytes)
+            data = np.frombuffer(parts[1].buffer, np.uint8)
+            host = self._hosts.get(sender)
+            if host is None:
+                host = self._admit(sender, message, data)
+            return Arrived(host, message, data)
+        except ParameterServerError as error:
+            if sender in self._hosts:
+                self._ended.append(Ended(self._hosts[sender], str(error), True))
+            else:
+                self._refuse(sender, str(error))
+            return None
+
+    def _admit(self, sender: bytes, message: Any, data: Any) -> int:
+        """The host that a new connection's first letter greets for."""
+        if not isinstance(message, Greeting):
+            raise ParameterServerError("a connection without a greeting")
+        host = message.host
+        if host not in self._ways:
+            raise ParameterServerError(f"a greeting of host number {host}")
+        known = sum(other == host for other in self._hosts.values())
+        if known >= self._channels:
+            raise ParameterServerError(f"a second host number {host}")
+        lines = compare(self._passport, read_passport(data.tobytes()))
+        if lines:
+            mine = self._places.describe(self._places.host)
+            reason = (
+                f"{self._places.describe(host)} does not run the same job as {mine}; "
+                "they have:\n" + "\n".join(lines)
+            )
+            self._refused.append(Ended(host, reason, True))
+            raise ParameterServerError(reason)
+        self._hosts[sender] = host
+        return host
+
+    def _refuse(self, sender: bytes, reason: str) -> None:
+        """Tell a stranger, and the log; nothing else changes."""
+        self._warnings += 1
+        if self._warnings <= MOST_WARNINGS:
+            _LOG.warning("refused a connection: %s", reason)
+        if self._warnings == MOST_WARNINGS:
+            _LOG.warning("more refused connections will not be told of")
+        zmq = self._zmq
+        answer = [sender, write_head(Failed(True)), reason.encode()]
+        try:
+            self._inlet.send_multipart(answer, zmq.DONTWAIT)
+        except zmq.ZMQError:  # it is gone already, or reads nothing
+            return
+
+    # Ends
+
+    def refused(self) -> list[Ended]:
+        """Greetings that did not fit."""
+        refused, self._refused = self._refused, []
+        return refused
+
+    def ended(self) -> list[Ended]:
+        """Refusals of other hosts, and connections that broke."""
+        self._look_at_strangers()
+        for ways in self._ways.values():
+            for way in ways:
+                self._look(way)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _look_at_strangers(self) -> None:
+        for event in self._guard.events():
+            if event.failed:
+                self._warn(f"{event.what} from {event.address}")
+        for text in self._doorman.refused():
+            self._warn(text)
+
+    def _warn(self, text: str) -> None:
+        self._warnings += 1
+        if self._warnings <= MOST_WARNINGS:
+            _LOG.warning("refused a connection: %s", text)
+
+    def _look(self, way: _Way) -> None:
+        note: Callable[[Ended], None] = self._ended.append
+        for event in way.watch.events():
+            if event.failed:
+                note(Ended(way.host, event.what, True))
+            elif event.disconnected and way.greeted:
+                note(Ended(way.host, "its connection was closed"))
+        zmq = self._zmq
+        while way.socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            parts = way.socket.recv_multipart()
+            note(Ended(way.host, parts[-1].decode(errors="replace"), True))
+
+    def close(self) -> None:
+        """Close all sockets; the last letters have two seconds to leave."""
+        self._doorman.close()
+        self._guard.close()
+        for ways in self._ways.values():
+            for way in ways:
+                way.watch.close()
+                way.socket.close()
+        self._inlet.close()
+        self._context.term()
