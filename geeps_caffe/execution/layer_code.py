@@ -49,7 +49,7 @@ class CodeBinder:
     def bind_load(self, position: int, instruction: Load) -> Call:
         """A source's forward into its tops."""
         node = self.graph.nodes[instruction.node]
-        tops = [Blob(self.memory.view(name, position)) for name in node.tops]
+        tops = [Blob(self.memory.view(a, position)) for a in instruction.writes]
         return self._forward(node, self._run(node, [], []), [], tops)
 
     def bind(self, position: int, instruction: Compute) -> Call:

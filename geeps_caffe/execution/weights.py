@@ -50,7 +50,7 @@ def copy_weights(
         InputError: numbers of blobs or shapes differ; all of them are listed.
     """
     source = read_weights(path)
-    nodes = {node.name: node for node in net.graph.nodes}
+    nodes = {node.name: node for node in reversed(net.graph.nodes)}  # first of a name
     faults: list[str] = []
     ignored: list[str] = []
     wanted: dict[str, Any] = {}

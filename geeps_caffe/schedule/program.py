@@ -113,6 +113,9 @@ class Program:
             )
             self.copies[name, layout.name] = copy
             self.emit(Reorder(name, copy))
+        elif self.options.keep_all and self.arrays[name].home != "arena":
+            # Python may change a param and run only the layers from here on
+            self.emit(Reorder(name, self.copies[name, layout.name]))
         return self.copies[name, layout.name]
 
     def reshaped(self, name: str, shape: Shape) -> str:
