@@ -57,7 +57,7 @@ class NetArrays(BlobOwner):
         executor = self.before_run()
         for name, array in executor.plan.program.arrays.items():
             if array.home != "arena" and name.endswith(".diff"):
-                executor.memory.after(name)[...] = 0
+                executor.clear(name)
         self._shadows.refresh(executor)
 
     # -- what a Blob asks ------------------------------------------------------

@@ -1,8 +1,8 @@
 """Blobs as Python programs see them: plain arrays that can be read and written.
 
-An array that the engine keeps in a layout of its own is shown as a plain copy, a
-*shadow*. What a program writes into a shadow is carried back before the net runs
-next; shadows that are still held are refreshed after each run.
+An array that the engine keeps in a layout of its own, or on a GPU, is shown as a
+plain copy, a *shadow*. What a program writes into a shadow is carried back before the
+net runs next; shadows that are still held are refreshed after each run.
 """
 
 import weakref
@@ -24,10 +24,9 @@ class Shadows:
         )
 
     def show(self, executor: Executor, name: str) -> Array:
-        """The array itself where it is plain, else its shadow."""
-        array = executor.plan.program.arrays[name]
-        if array.layout.plain:
-            return executor.memory.after(name)
+        """The array itself where it can be shown in place, else its shadow."""
+        if executor.in_place(name):
+            return executor.plain(name)
         shadow = self._held.get(name)
         if shadow is None:
             shadow = executor.plain(name)

@@ -5,18 +5,21 @@ plan can be made on a machine that has neither.
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from geeps_caffe.device.array import Array, ArrayModule, aligned
-from geeps_caffe.device.kernels import OPTIONS, Call, Kernels, Loader, Module, pointer
-from geeps_caffe.device.streams import COPY_IN, COPY_OUT, Queues
+from geeps_caffe.device.device import POISON, Call
+from geeps_caffe.device.events import Step
+from geeps_caffe.device.kernels import OPTIONS, Kernels, Loader, Module, pointer
+from geeps_caffe.device.ordering import in_order
+from geeps_caffe.device.streams import COMPUTE, COPY_IN, COPY_OUT, Queues
 from geeps_caffe.errors import UsageError, unknown
 
 KERNEL_LOADERS = ("cupy", "pycuda")
-POISON = 0xFF  # in every byte: NaN as a float
 
 
 class GpuMissing(UsageError):
@@ -57,7 +60,7 @@ class DeviceMemory:
 
 
 class CudaDevice:
-    """One GPU: its arenas, its queues, and the kernels compiled for it.
+    """One GPU: its arenas, its queues, and the kernels compiled for it; see `Device`.
 
     Args:
         index: as CUDA counts devices.
@@ -67,6 +70,8 @@ class CudaDevice:
     Raises:
         GpuMissing: see `open_cupy`.
     """
+
+    on_host = False
 
     def __init__(
         self, index: int = 0, kernels: str = "cupy", cupy: ArrayModule | None = None
@@ -81,7 +86,8 @@ class CudaDevice:
 
     def allocate(self, nbytes: int) -> Array:
         """A zeroed block of bytes on the device: an arena. CuPy aligns it to 512."""
-        block: Array = self.cupy.zeros(aligned(nbytes), np.uint8)[:nbytes]
+        with self.running():
+            block: Array = self.cupy.zeros(aligned(nbytes), np.uint8)[:nbytes]
         return block
 
     def allocate_pinned(self, nbytes: int) -> Array:
@@ -98,22 +104,35 @@ class CudaDevice:
         return DeviceMemory(*self.cupy.cuda.runtime.memGetInfo())
 
     def to_host(self, array: Array) -> Array:
-        """A copy on the host, after all work on the array so far."""
-        self.synchronise()
-        copied: Array = self.cupy.asnumpy(array)
+        """A copy on the host, after all work so far; itself if it is there."""
+        with self.running():
+            self.synchronise()
+            copied: Array = self.cupy.asnumpy(array)
         return copied
 
     def to_device(self, array: Array) -> Array:
         """A copy on the device, there when this returns."""
-        copied: Array = self.cupy.asarray(np.ascontiguousarray(array))
-        self.cupy.cuda.get_current_stream().synchronize()
+        with self.running():
+            copied: Array = self.cupy.asarray(np.ascontiguousarray(array))
         return copied
 
     def write(self, target: Array, source: Array) -> None:
-        """Overwrite an array of the device, after all work on it so far."""
+        """Overwrite an array of either side, after all work on it so far."""
         self.synchronise()
-        target[...] = self.cupy.asarray(np.ascontiguousarray(source))
-        self.cupy.cuda.get_current_stream().synchronize()
+        if isinstance(target, self.cupy.ndarray):
+            source = self.to_device(source)
+        with self.running():
+            target[...] = source
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """All that CuPy starts within goes to the queue of computing."""
+        self.cupy.cuda.Device(self.index).use()  # this thread may be a new one
+        with self.queues.on(COMPUTE):
+            try:
+                yield
+            finally:
+                self.synchronise()
 
     # -- calls of a plan -------------------------------------------------------
 
@@ -156,6 +175,10 @@ class CudaDevice:
             copy(target, source, nbytes, kind, stream.ptr)
 
         return start
+
+    def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
+        """The calls with the events that order what they share between queues."""
+        return in_order(steps, calls, self.queues)
 
     def synchronise(self) -> None:
         """Wait until all queues have run dry."""

@@ -13,9 +13,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from geeps_caffe.device.device import Call as Call
 from geeps_caffe.errors import unknown
-
-Call: TypeAlias = Callable[[], object]
 
 THREADS = 256  # a block; block reductions allow up to 1024
 MOST_BLOCKS = 1 << 20  # kernels stride over the rest

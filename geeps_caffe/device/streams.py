@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from geeps_caffe.device.array import ArrayModule
-from geeps_caffe.device.kernels import Call
+from geeps_caffe.device.device import Call
 
 COMPUTE, COPY_IN, COPY_OUT = QUEUES = ("compute", "copy-in", "copy-out")
 
@@ -49,6 +49,10 @@ class Queues:
         """Later work on the queue waits for the event; at once if never recorded."""
         stream = self._streams[queue]
         return lambda: stream.wait_event(event)
+
+    def bind_host_wait(self, event: Any) -> Call:
+        """This thread waits for the event."""
+        return lambda: event.synchronize()
 
     def bind_graph(self, calls: list[Call]) -> Call:
         """Record calls on the compute queue once and launch them as a CUDA graph.

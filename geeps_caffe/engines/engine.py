@@ -1,16 +1,16 @@
 """What an engine answers: how an operation's arrays lie, and how it is run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, count
+from geeps_caffe.device.device import Call as Call
+from geeps_caffe.device.device import Device
 from geeps_caffe.engines.operations import Operation
-
-Call: TypeAlias = Callable[[], object]  # what the executor runs; result is ignored
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,37 @@ class MomentumCall(Protocol):
         ...
 
 
+class RuleCall(Protocol):
+    """A solver's rule over some weights, bound; see `Updates.bind_rule`."""
+
+    def __call__(self, numbers: tuple[float, ...]) -> None:
+        """Do one update.
+
+        Args:
+            numbers: the gradient's scale, the weight decay, 1 for an L1 penalty, and
+                those of the rule, as its kernel takes them.
+        """
+        ...
+
+
+class Updates(Protocol):
+    """Arithmetic on tables where they lie on a device."""
+
+    def bind_rule(
+        self, rule: str, weights: Array, grad: Array, slots: Sequence[Array]
+    ) -> RuleCall:
+        """A rule by its solver type over flat arrays, changed in place."""
+        ...
+
+    def bind_add(self, source: Array, target: Array) -> Call:
+        """target += source, over flat arrays."""
+        ...
+
+    def sum_of_squares(self, array: Array) -> float:
+        """Of a flat array; the same on every run."""
+        ...
+
+
 class Engine(Protocol):
     """One way to compute: NumPy, oneDNN, CUDA.
 
@@ -98,6 +129,16 @@ class Engine(Protocol):
     @property
     def xp(self) -> ArrayModule:
         """What layers compute with: NumPy or CuPy."""
+        ...
+
+    @property
+    def device(self) -> Device:
+        """Where its arrays live; opened when it is first asked for."""
+        ...
+
+    @property
+    def updates(self) -> Updates | None:
+        """Arithmetic on tables on the device; None where NumPy can do it."""
         ...
 
     def describe(self, request: Request) -> Description | None:

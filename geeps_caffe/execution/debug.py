@@ -7,12 +7,10 @@ from math import sqrt
 import numpy as np
 
 from geeps_caffe.device.array import Array
-from geeps_caffe.engines.engine import plain_layout
-from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import BlobMean, ParamNorms
 from geeps_caffe.graph.graph import Node
-from geeps_caffe.schedule.instructions import Fill, Instruction
+from geeps_caffe.schedule.instructions import Instruction
 
 
 def watched_step(net: PlannedNet, first: bool) -> list[BlobMean | ParamNorms]:
@@ -22,11 +20,7 @@ def watched_step(net: PlannedNet, first: bool) -> list[BlobMean | ParamNorms]:
     """
     sizes = _Sizes(net)
     sizes.note_params()
-    executor = net.executor
-    for position, instruction in enumerate(executor.plan.instructions):
-        if first or not (isinstance(instruction, Fill) and instruction.when == "first"):
-            executor.calls[position]()
-            sizes.after(position, instruction)
+    net.executor.watch(first, sizes.after)
     nodes = net.graph.nodes
     found: list[BlobMean | ParamNorms] = []
     for node in nodes:
@@ -73,11 +67,11 @@ class _Sizes:
         owner = net.program.owners[executor.plan.origin[position]]
         for name in instruction.writes:
             if name in watched or name.endswith(".diff"):
-                size = _size(_plain(executor, name, position))
+                size = _size(executor.during(name, position))
                 self._last[name] = self._by_node[name, owner] = size
             elif name in net.program.params.values():  # statistics
                 key = next(k for k, n in net.program.params.items() if n == name)
-                self.params[key] = _size(_plain(executor, name, position))
+                self.params[key] = _size(executor.during(name, position))
 
     def array(self, name: str) -> _Size:
         """Of an array that was written, or of the one that it is a view of."""
@@ -91,19 +85,6 @@ class _Sizes:
     def gradient(self, key: str, node: Node) -> _Size:
         """Of a param's diff after a node's share of it."""
         return self._by_node.get((f"{key}.diff", node.index), _EMPTY)
-
-
-def _plain(executor: Executor, name: str, position: int) -> Array:
-    """An array as instruction `position` leaves it: its memory, or a plain copy."""
-    array = executor.plan.program.arrays[name]
-    memory = executor.memory.view(name, position)
-    if array.layout.plain:
-        return memory
-    copy = np.empty(array.shape, array.dtype)
-    plain = (copy, plain_layout(array.shape, array.dtype))
-    source = (memory, array.layout)
-    executor.engine.bind_reorder(array.shape, source, plain, array.dtype)()
-    return copy
 
 
 def _size(array: Array) -> _Size:

@@ -1,18 +1,22 @@
 """A plan bound to arrays: a list of calls, and the loop that walks it."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.device.events import Step
 from geeps_caffe.device.philox import Stream
-from geeps_caffe.engines.engine import Call, Engine, plain_layout
+from geeps_caffe.device.streams import COMPUTE
+from geeps_caffe.engines.engine import Call, Engine, Layout, plain_layout
 from geeps_caffe.execution.layer_code import CodeBinder, Others
 from geeps_caffe.execution.memory import ParamMemory, PlanMemory, TurnArena
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import first_elements
+from geeps_caffe.schedule.hand_overs import plan_steps
 from geeps_caffe.schedule.instructions import (
     Accumulate,
     Clock,
@@ -20,6 +24,7 @@ from geeps_caffe.schedule.instructions import (
     Fill,
     Instruction,
     Load,
+    PlannedArray,
     Reorder,
     SwapIn,
     SwapOut,
@@ -37,7 +42,11 @@ class Tables(Protocol):
 
 
 class Executor:
-    """Runs one plan. Arrays are bound once; a step is a walk over `calls`."""
+    """Runs one plan. Arrays are bound once; a step is a walk over calls.
+
+    All arrays come from the engine's device, which also orders the calls. When a run
+    returns, its work is done.
+    """
 
     def __init__(
         self,
@@ -53,7 +62,8 @@ class Executor:
         poison: bool = False,
     ) -> None:
         self.graph, self.plan, self.engine = graph, plan, engine
-        self.memory = PlanMemory(plan, params, turns)
+        self.device = engine.device
+        self.memory = PlanMemory(plan, params, self.device, turns)
         self.streams = {n.index: _stream(seed, n.name) for n in graph.nodes}
         self._tables = tables
         self._poison = poison
@@ -61,13 +71,17 @@ class Executor:
             graph, plan, self.memory, engine.xp, self.streams, others
         )
         self._ordinal = 0
-        #: The call of each instruction of the plan.
-        self.calls = [self._bind(i, entry) for i, entry in enumerate(plan.instructions)]
-        self._more = [
-            call
-            for call, entry in zip(self.calls, plan.instructions, strict=True)
-            if not _first_only(entry)
-        ]
+        entries = plan.instructions
+        with self.device.running():
+            #: The call of each instruction of the plan.
+            self.calls = [self._bind(i, entry) for i, entry in enumerate(entries)]
+        self._first = self._in_order(self.calls)
+        self._more = self._in_order(
+            [
+                _nothing if _first_only(entry) else call
+                for call, entry in zip(self.calls, entries, strict=True)
+            ]
+        )
         self._backward = _first_backward(plan)
 
     # -- run -------------------------------------------------------------------
@@ -81,13 +95,23 @@ class Executor:
 
     def forward(self) -> None:
         """All instructions before the backward pass."""
-        for call in self.calls[: self._backward]:
-            call()
+        self._walk(self._first[: self._backward])
 
     def step(self, first: bool = True) -> None:
         """Forward, backward, updates and clock; gradients start at zero if `first`."""
-        for call in self.calls if first else self._more:
-            call()
+        self._walk(self._first if first else self._more)
+
+    def _walk(self, calls: Sequence[Call]) -> None:
+        with self.device.running():
+            for call in calls:
+                call()
+
+    def watch(self, first: bool, after: Callable[[int, Instruction], None]) -> None:
+        """A step that stops after each instruction, for `after` to look at it."""
+        for position, entry in enumerate(self.plan.instructions):
+            if first or not _first_only(entry):
+                self._walk([self.calls[position]])
+                after(position, entry)
 
     def run(self, wanted: Callable[[int, Instruction], bool]) -> None:
         """Those instructions that `wanted` accepts (position in the program), in order.
@@ -97,10 +121,43 @@ class Executor:
         """
         plan = self.plan
         entries = zip(plan.origin, plan.instructions, self.calls, strict=True)
-        for origin, instruction, call in entries:
-            by_hand = not isinstance(instruction, Table | Clock)
-            if by_hand and not _first_only(instruction) and wanted(origin, instruction):
-                call()
+        with self.device.running():
+            for origin, entry, call in entries:
+                if isinstance(entry, Table | Clock) or _first_only(entry):
+                    continue
+                if wanted(origin, entry):
+                    self._run_alone(entry, call)
+
+    def _run_alone(self, instruction: Instruction, call: Call) -> None:
+        """With some calls left out no events can be relied on: swaps are waited for."""
+        swap = isinstance(instruction, SwapIn | SwapOut)
+        if swap:
+            self.device.synchronise()
+        call()
+        if swap:
+            self.device.synchronise()
+
+    # -- order -----------------------------------------------------------------
+
+    def _in_order(self, calls: Sequence[Call]) -> list[Call]:
+        if self.device.on_host:
+            return list(calls)
+        steps = [
+            replace(step, queue=self._queue(entry, step))
+            for entry, step in zip(
+                self.plan.instructions, plan_steps(self.plan), strict=True
+            )
+        ]
+        return self.device.in_order(steps, calls)
+
+    def _queue(self, instruction: Instruction, step: Step) -> str:
+        """Sources write by way of computing; tables on the device are updated there."""
+        on_device = not self.plan.program.leases
+        if isinstance(instruction, Load):
+            return COMPUTE
+        if isinstance(instruction, Table | Clock) and on_device:
+            return COMPUTE
+        return step.queue
 
     # -- bind ------------------------------------------------------------------
 
@@ -167,25 +224,18 @@ class Executor:
         source = self.memory.view(instruction.source, position)
         target = self.memory.view(instruction.target, position)
         source, target = _flat(source, dtype), _flat(target, dtype)
+        add = self.engine.xp.add
 
         def accumulate() -> None:
-            np.add(target, source, out=target)
+            add(target, source, out=target)
 
         return accumulate
 
     def _bind_swap(self, position: int, instruction: SwapIn | SwapOut) -> Call:
         arena, host = self.memory.swap_block(instruction.storage, position)
-        poison = self._poison
-
-        def swap_in() -> None:
-            arena[...] = host
-
-        def swap_out() -> None:
-            host[...] = arena
-            if poison:
-                arena[...] = 0xFF  # as float: NaN
-
-        return swap_in if isinstance(instruction, SwapIn) else swap_out
+        if isinstance(instruction, SwapIn):
+            return self.device.bind_copy_in(host, arena)
+        return self.device.bind_copy_out(arena, host, poison=self._poison)
 
     # -- read ------------------------------------------------------------------
 
@@ -201,38 +251,57 @@ class Executor:
         return self._code.shapes.of(blob_value)
 
     def plain(self, name: str) -> Array:
-        """An array after the step: the memory itself if plain, else a plain copy."""
+        """An array after the step: the memory itself if `in_place`, else a copy."""
         array = self.plan.program.arrays[name]
-        memory = self.memory.after(name)
         if array.layout.plain:
-            return memory
+            return self.device.to_host(self.memory.after(name))
         copy = np.empty(array.shape, array.dtype)
         self.copy_out(name, copy)
+        return copy
+
+    def in_place(self, name: str) -> bool:
+        """Whether `plain` shows the memory itself, which may then be written."""
+        return self.device.on_host and self.plan.program.arrays[name].layout.plain
+
+    def during(self, name: str, position: int) -> Array:
+        """An array as instruction `position` leaves it, as `plain` shows it."""
+        array = self.plan.program.arrays[name]
+        memory = self.memory.view(name, position)
+        if array.layout.plain:
+            return self.device.to_host(memory)
+        copy = np.empty(array.shape, array.dtype)
+        self._reorder(name, (memory, array.layout), (copy, _plain_layout(array)))
         return copy
 
     def copy_out(self, name: str, target: Array) -> None:
         """Copy an array of any layout to a plain one."""
         array = self.plan.program.arrays[name]
-        self.engine.bind_reorder(
-            array.shape,
-            (self.memory.after(name), array.layout),
-            (target, plain_layout(array.shape, array.dtype)),
-            array.dtype,
-        )()
+        source = (self.memory.after(name), array.layout)
+        self._reorder(name, source, (target, _plain_layout(array)))
 
     def copy_in(self, name: str, source: Array) -> None:
         """Copy a plain array to one of any layout."""
         array = self.plan.program.arrays[name]
-        self.engine.bind_reorder(
-            array.shape,
-            (np.ascontiguousarray(source), plain_layout(array.shape, array.dtype)),
-            (self.memory.after(name), array.layout),
-            array.dtype,
-        )()
+        given = (np.ascontiguousarray(source), _plain_layout(array))
+        self._reorder(name, given, (self.memory.after(name), array.layout))
+
+    def clear(self, name: str) -> None:
+        """Set all of an array to 0, padding included."""
+        self._walk([lambda: self.memory.after(name).fill(0)])
+
+    def _reorder(
+        self, name: str, source: tuple[Array, Layout], target: tuple[Array, Layout]
+    ) -> None:
+        array = self.plan.program.arrays[name]
+        self._walk([self.engine.bind_reorder(array.shape, source, target, array.dtype)])
 
 
 def _nothing() -> None:
     """What is left of an instruction that ran when the plan was bound."""
+
+
+def _plain_layout(array: PlannedArray) -> Layout:
+    return plain_layout(array.shape, array.dtype)
 
 
 def _first_only(instruction: Instruction) -> bool:

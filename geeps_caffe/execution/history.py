@@ -55,8 +55,9 @@ class History:
         """Set the history from the blobs of a solver state; faults as `check`."""
         self.check(blobs, path)
         keys = list(self._net.graph.params)
+        to_host = self._net.engine.device.to_host
         for table, members in self._tables.keys.items():
-            slots = [np.array(a) for a in self._client.history(table)]
+            slots = [to_host(a).copy() for a in self._client.history(table)]
             for slot, array in enumerate(slots):
                 for key in members:
                     blob = blobs[slot * len(keys) + keys.index(key)]

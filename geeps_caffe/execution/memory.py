@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from geeps_caffe.device.array import Array, aligned, allocate, count
+from geeps_caffe.device.array import Array, aligned, count
+from geeps_caffe.device.device import Device, HostDevice
 from geeps_caffe.schedule.instructions import PlannedArray
 from geeps_caffe.schedule.plan import Plan
 
@@ -24,11 +25,11 @@ class ParamMemory:
         """Put an array into memory that somebody else owns: flat uint8."""
         self._blocks[name] = block
 
-    def block(self, name: str, nbytes: int) -> Array:
-        """The array's memory; zeros where it is new."""
+    def block(self, name: str, nbytes: int, device: Device) -> Array:
+        """The array's memory; zeros on the device where it is new."""
         name = self._names.get(name, name)
         if name not in self._blocks:
-            self._blocks[name] = allocate(aligned(nbytes))
+            self._blocks[name] = device.allocate(aligned(nbytes))
         return self._blocks[name][:nbytes]
 
     def renamed(self, names: dict[str, str]) -> "ParamMemory":
@@ -54,14 +55,15 @@ class TurnArena:
     written) can't take turns and gets memory of its own.
     """
 
-    def __init__(self, nbytes: int) -> None:
-        self._block = allocate(nbytes)
+    def __init__(self, nbytes: int, device: Device | None = None) -> None:
+        self._device = device or HostDevice()
+        self._block = self._device.allocate(nbytes)
 
     def lend(self, plan: Plan) -> Array:
         """The memory for a plan's arena."""
         lasting = any(name in plan.final for name in plan.program.persistent)
         if lasting or plan.arena_bytes > self._block.size:
-            return allocate(plan.arena_bytes)
+            return self._device.allocate(plan.arena_bytes)
         return self._block[: plan.arena_bytes]
 
 
@@ -69,12 +71,17 @@ class PlanMemory:
     """The arenas of one plan, and views of arrays in them."""
 
     def __init__(
-        self, plan: Plan, params: ParamMemory, turns: TurnArena | None = None
+        self,
+        plan: Plan,
+        params: ParamMemory,
+        device: Device,
+        turns: TurnArena | None = None,
     ) -> None:
         self.plan = plan
         self.params = params
-        self.arena = turns.lend(plan) if turns else allocate(plan.arena_bytes)
-        self.host = allocate(plan.host_bytes)
+        self.device = device
+        self.arena = turns.lend(plan) if turns else device.allocate(plan.arena_bytes)
+        self.host = device.allocate_pinned(plan.host_bytes)
         self._sizes = plan.program.storage_bytes()
 
     def view(self, name: str, position: int) -> Array:
@@ -85,7 +92,7 @@ class PlanMemory:
         """
         array = self.plan.program.arrays[name]
         if array.home != "arena":
-            return shaped(array, self.params.block(name, array.layout.nbytes))
+            return shaped(array, self._param(name, array.layout.nbytes))
         offset = self.plan.places[position][array.storage]
         return shaped(array, self.arena[offset : offset + array.layout.nbytes])
 
@@ -93,7 +100,7 @@ class PlanMemory:
         """The array between two steps: in the arena, or where it was swapped to."""
         array = self.plan.program.arrays[name]
         if array.home != "arena" or array.storage in self.plan.program.leases:
-            return shaped(array, self.params.block(name, array.layout.nbytes))
+            return shaped(array, self._param(name, array.layout.nbytes))
         nbytes = array.layout.nbytes
         if array.storage in self.plan.final:
             offset = self.plan.final[array.storage]
@@ -101,13 +108,16 @@ class PlanMemory:
         offset = self.plan.host_offsets[array.storage]
         return shaped(array, self.host[offset : offset + nbytes])
 
+    def _param(self, name: str, nbytes: int) -> Array:
+        return self.params.block(name, nbytes, self.device)
+
     def swap_block(self, storage: str, position: int) -> tuple[Array, Array]:
         """A storage's place in the arena at `position`, and its home in the host."""
         nbytes = self._sizes[storage]
         offset = self.plan.places[position][storage]
         lease = self.plan.program.leases.get(storage)
         if lease is not None:
-            block = self.params.block(lease, nbytes)
+            block = self._param(lease, nbytes)
             return self.arena[offset : offset + nbytes], block
         home = self.plan.host_offsets[storage]
         return self.arena[offset : offset + nbytes], self.host[home : home + nbytes]

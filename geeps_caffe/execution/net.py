@@ -154,9 +154,10 @@ class PlannedNet:
 
     def _restore_inputs(self, kept: Mapping[str, Array]) -> None:
         for value, old in kept.items():
-            new = self.executor.value(value).reshape(-1)
+            new = self.executor.value(value)
             size = min(new.size, old.size)
-            new[:size] = old.reshape(-1)[:size]
+            new.reshape(-1)[:size] = old.reshape(-1)[:size]
+            self.executor.copy_in(self.program.data[value], new)
 
     # -- results ---------------------------------------------------------------
 

@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.array import Array
+from geeps_caffe.engines.engine import Engine
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.debug import watched_step
@@ -25,7 +29,11 @@ from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client, LocalStore
+from geeps_caffe.paramserver.on_device import DeviceTables
+from geeps_caffe.schedule.costs import estimate, find_device
+from geeps_caffe.schedule.plan import Planner, greedy
 from geeps_caffe.schedule.program import Options
+from geeps_caffe.schedule.search import cost_aware
 from geeps_caffe.solvers import find_rule, read_hyper
 
 Watch: TypeAlias = Callable[[list[BlobMean | ParamNorms]], None]
@@ -41,15 +49,15 @@ class Training:
         settings: RunSettings,
         client: Client | None,
     ) -> None:
-        self.solver, self.settings = solver, settings
         self.engine = open_engine(settings.engine, settings.threads)
-        store = LocalStore(self.engine.bind_momentum)
-        self.client = client or Client(store, settings.overlap)
+        settings = with_reach(settings, self.engine, client)
+        self.solver, self.settings = solver, settings
+        self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)
         self._others = _exchange(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
-        self.limits = limits_of(settings)
+        self.limits = limits_of(settings, self.engine)
         self.named_tests = nets.tests
         self.net = self._training_net(nets.training)
         self.tables = self._make_tables()
@@ -73,6 +81,7 @@ class Training:
             keep_all=settings.keep_all,
             accumulate=settings.keep_all or self.bodies > 1,
             keep=kept_values(graph),
+            param_cache=settings.param_cache,
         )
         return PlannedNet(
             graph,
@@ -98,6 +107,7 @@ class Training:
             backward=False,
             keep_all=self.settings.keep_all,
             keep=kept_values(graph),
+            param_cache=self.settings.param_cache,
         )
         net = PlannedNet(
             graph,
@@ -113,6 +123,8 @@ class Training:
             seed=self.seed,
         )
         fill_params(net, self.seed, names)
+        if self.limits.budget is not None:
+            net.bind()  # a budget that a test net can't keep is refused now
         return net
 
     def shared(self, graph: Graph) -> dict[str, str]:
@@ -294,10 +306,36 @@ class Training:
         self.client.shutdown()
 
 
-def limits_of(settings: RunSettings) -> Limits:
+def with_reach(
+    settings: RunSettings, engine: Engine, client: Client | None
+) -> RunSettings:
+    """A GPU can't reach tables that workers share, so it has a cache of them."""
+    if client is None or settings.param_cache is not None or engine.device.on_host:
+        return settings
+    return replace(settings, param_cache=ParamCache())
+
+
+def own_client(settings: RunSettings, engine: Engine) -> Client:
+    """A client on a store of this process: on the device, or with a cache there."""
+    tables = None
+    if engine.updates is not None and settings.param_cache is None:
+        tables = DeviceTables(engine.device, engine.updates)
+    return Client(LocalStore(engine.bind_momentum, tables), settings.overlap)
+
+
+def limits_of(settings: RunSettings, engine: Engine) -> Limits:
     """The memory that the nets of a run may use; under a budget they take turns."""
-    turns = TurnArena(settings.memory) if settings.memory else None
-    return Limits(settings.memory, settings.share, settings.poison, turns)
+    turns = TurnArena(settings.memory, engine.device) if settings.memory else None
+    return Limits(
+        settings.memory, settings.share, settings.poison, turns, planner_of(settings)
+    )
+
+
+def planner_of(settings: RunSettings) -> Planner:
+    """What decides which arrays leave the arena: costs where a device is named."""
+    if not settings.costs:
+        return greedy
+    return cost_aware(partial(estimate, device=find_device(settings.costs)))
 
 
 def _exchange(client: Client, settings: RunSettings) -> Exchange | None:

@@ -15,7 +15,7 @@ class Machine:
 
     def __init__(self, late=False, check=False):
         self.late = late
-        self.strict = False  # see arrays.refuse
+        self.strict = True  # see arrays.refuse
         self.order = Order() if check else None
         self.null = Stream(self)
         self.streams = [self.null]
@@ -48,6 +48,13 @@ class Event:
 
     def __init__(self, block=False, disable_timing=False):
         self.stream, self.place, self.clock = None, 0, None
+
+    def synchronize(self):
+        if self.stream is None:
+            return
+        self.stream.finish(self.place)
+        if self.stream.machine.order:
+            self.stream.machine.order.wait_host(self)
 
 
 class Stream:

@@ -67,6 +67,9 @@ class Order:
     def wait(self, stream, event):
         self._learn(self._clock(stream), event.clock)
 
+    def wait_host(self, event):
+        self._learn(self.clocks[HOST], event.clock)
+
     def synchronise(self, stream):
         self._learn(self.clocks[HOST], self._clock(stream))
 

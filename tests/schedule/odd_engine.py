@@ -3,6 +3,7 @@
 import numpy as np
 
 from geeps_caffe.device.array import count
+from geeps_caffe.device.device import HostDevice
 from geeps_caffe.engines.engine import Description, Layout
 from geeps_caffe.engines.reference.engine import ReferenceEngine
 
@@ -16,6 +17,8 @@ class OddEngine:
 
     name = "odd"
     xp = np
+    device = HostDevice()
+    updates = None
 
     def __init__(self, wants=None):
         self.wants = wants or (lambda request, port: port.split(".")[0][-1] in "02468")

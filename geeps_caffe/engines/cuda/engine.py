@@ -8,10 +8,12 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.backend import CudaDevice
+from geeps_caffe.device.ordering import in_turn
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
 from geeps_caffe.engines.cuda.cudnn import open_cudnn
-from geeps_caffe.engines.cuda.kit import Kit, Pass, in_turn
+from geeps_caffe.engines.cuda.kit import Kit, Pass
 from geeps_caffe.engines.cuda.matrices import Matrices
+from geeps_caffe.engines.cuda.updates import CudaUpdates
 from geeps_caffe.engines.engine import Call, Description, Layout, Request, SavedArray
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.engine import ReferenceEngine
@@ -42,6 +44,11 @@ class CudaEngine:
     def xp(self) -> ArrayModule:
         """CuPy."""
         return self.device.cupy
+
+    @cached_property
+    def updates(self) -> CudaUpdates:
+        """The solvers' rules as kernels."""
+        return CudaUpdates(self.device)
 
     @cached_property
     def _kit(self) -> Kit:
@@ -102,7 +109,7 @@ class CudaEngine:
     def bind_momentum(
         self, weights: Array, grad: Array, history: Array, momentum: float
     ) -> None:
-        """Nothing yet: tables lie in host memory."""
+        """Tables on the device have `updates`; those on the host NumPy's rules."""
 
     def bind_reorder(
         self,

@@ -102,19 +102,6 @@ def by_channel(shape: Shape) -> tuple[int, int, int]:
     return split(shape, 1) if len(shape) > 1 else (shape[0], 1, 1)
 
 
-def in_turn(calls: Sequence[Call]) -> Call:
-    """One call that makes several, one after the other."""
-    if len(calls) == 1:
-        return calls[0]
-    row = tuple(calls)
-
-    def run() -> None:
-        for call in row:
-            call()
-
-    return run
-
-
 def windows_table(rows: Sequence[Sequence[int]]) -> Array:
     """What windows.cuh reads: rows of kernel, stride, pad, dilation, image, out."""
     missing = [(1, 1, 0, 1, 1, 1)] * (3 - len(rows))

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
-from geeps_caffe.engines.engine import Call, Description, Layout, Request
+from geeps_caffe.device.device import Device, HostDevice
+from geeps_caffe.engines.engine import Call, Description, Layout, Request, Updates
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg, Query
@@ -40,8 +41,10 @@ class OneDnnEngine:
 
     name = "onednn"
     xp: ArrayModule = np
+    updates: Updates | None = None
 
     def __init__(self, threads: int | None = None) -> None:
+        self.device: Device = HostDevice()
         prepare_environment(threads)
         library = open_library()
         if threads is not None:  # else OMP_NUM_THREADS or the cores that we may use

@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape
+from geeps_caffe.device.device import Device, HostDevice
 from geeps_caffe.engines.engine import (
     Call,
     Description,
     Layout,
     Request,
+    Updates,
     plain_layout,
 )
 from geeps_caffe.engines.reference import DEFINITIONS
@@ -22,9 +24,11 @@ class ReferenceEngine:
 
     name = "reference"
     xp: ArrayModule = np
+    updates: Updates | None = None
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads  # NumPy's BLAS has its own
+        self.device: Device = HostDevice()
 
     def describe(self, request: Request) -> Description:
         """All arrays are plain; backward names only the ports that it reads."""

@@ -27,7 +27,8 @@ def cudnn(request, double, monkeypatch):
 def test_both_passes_are_the_definition(cudnn, case, rng, monkeypatch):
     engine = CudaEngine()
     monkeypatch.setattr("tests.engines.battery.allocate", engine.device.allocate)
-    check(engine, case, rng)
+    with engine.device.running():
+        check(engine, case, rng)
     for graph in cudnn.made:
         assert set(graph.deselected) == set(UNWANTED)
         assert graph.workspace is not None

@@ -18,10 +18,11 @@ __all__ = ["double"]
 
 @pytest.fixture
 def engine(double, monkeypatch):
-    """The battery takes its memory from the device."""
+    """The battery takes its memory from the device, and runs on its queue."""
     engine = CudaEngine()
     monkeypatch.setattr("tests.engines.battery.allocate", engine.device.allocate)
-    return engine
+    with engine.device.running():
+        yield engine
 
 
 def by_name(cases):

@@ -8,10 +8,8 @@ import pytest
 
 from geeps_caffe.caffe import get_solver
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.backend import CudaDevice
-from geeps_caffe.device.streams import COMPUTE
-from geeps_caffe.execution.executor import Executor
-from geeps_caffe.execution.queues import in_queues
 from geeps_caffe.schedule.instructions import SwapIn, SwapOut
 from tests.cuda_double.fixtures import double
 from tests.cuda_double.order import OrderError
@@ -39,41 +37,18 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: 
 """
 SOLVER = 'base_lr: 0.05 momentum: 0.9 lr_policy: "fixed" random_seed: 3 net: "{net}"'
 STEPS = 4
+KINDS = (SwapIn, SwapOut)
+CACHES = [None, ParamCache("swapped"), ParamCache("pinned")]
 
 
-class QueuedExecutor(Executor):
-    """Swaps go to the copy queues; all else to that of computing."""
-
-    leave_out = None  # a swap of this kind gets no event: a planted fault
-
-    def __init__(self, graph, plan, engine, *args, **options):
-        self.device = engine.device
-        super().__init__(graph, plan, engine, *args, **options)
-        ordered = in_queues(plan, self.calls, self.device.queues)
-        kind = self.leave_out
-        for i, entry in enumerate(plan.instructions):
-            if kind is None or not isinstance(entry, kind):
-                self.calls[i] = ordered[i]
-
-    def _bind_swap(self, position, instruction):
-        arena, host = self.memory.swap_block(instruction.storage, position)
-        if isinstance(instruction, SwapIn):
-            return self.device.bind_copy_in(host, arena)
-        return self.device.bind_copy_out(arena, host, poison=True)
-
-    def step(self, first=True):
-        self.device.cupy.cuda.get_current_stream().synchronize()  # what was fed
-        with self.device.queues.on(COMPUTE):
-            super().step(first)
-        self.device.synchronise()
-
-
-def train(tmp_path, engine, memory=None):
+def train(tmp_path, engine, memory=None, **settings):
     """The weights after some steps, and the executor."""
     (tmp_path / "net.prototxt").write_text(LENET)
     solver = tmp_path / "solver.prototxt"
     solver.write_text(SOLVER.format(net=tmp_path / "net.prototxt"))
-    settings = RunSettings(engine=engine, seed=3, memory=memory)
+    settings = RunSettings(
+        engine=engine, seed=3, memory=memory, poison=True, **settings
+    )
     trained = get_solver(str(solver), settings)
     rng = np.random.default_rng(1)
     for _ in range(STEPS):
@@ -84,41 +59,60 @@ def train(tmp_path, engine, memory=None):
     return blobs, trained.net._net.executor
 
 
-@pytest.fixture
-def on_device(double, monkeypatch):
-    device = CudaDevice()
-    for module in ("execution.memory", "paramserver.local"):
-        monkeypatch.setattr(f"geeps_caffe.{module}.allocate", device.allocate)
-    monkeypatch.setattr("geeps_caffe.execution.net.Executor", QueuedExecutor)
-    return double
-
-
-def test_lenet_trains_to_the_weights_of_the_reference(on_device, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("double")
+def test_lenet_trains_to_the_weights_of_the_reference(tmp_path):
     found, _ = train(tmp_path, "cuda")
-    monkeypatch.undo()
     wanted, _ = train(tmp_path, "reference")
     for name, blobs in wanted.items():
         for mine, theirs in zip(found[name], blobs, strict=True):
             np.testing.assert_allclose(mine, theirs, 1e-4, 1e-6)
 
 
-def least_memory(executor):
-    return executor.plan.least_bytes
+def budgets(plan):
+    """From the least memory to all that there could be."""
+    least, most = plan.least_bytes, plan.total_bytes
+    return [least, (3 * least + most) // 4, (least + most) // 2, most]
 
 
-def test_lenet_is_the_same_bit_for_bit_in_the_least_memory(on_device, tmp_path):
-    wanted, executor = train(tmp_path, "cuda")
-    found, swapping = train(tmp_path, "cuda", least_memory(executor))
-    swaps = [i for i in swapping.plan.instructions if isinstance(i, SwapIn | SwapOut)]
-    assert swaps, "so little memory makes arrays leave"
+def same(found, wanted):
     for name, blobs in wanted.items():
         for mine, theirs in zip(found[name], blobs, strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("kind", [SwapIn, SwapOut])
-def test_swaps_without_events_are_found(on_device, tmp_path, monkeypatch, kind):
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("cache", CACHES)
+def test_lenet_is_the_same_bit_for_bit_in_any_memory(tmp_path, cache):
+    """Swaps run on queues of their own, params and gradients too with a cache."""
+    wanted, _ = train(tmp_path, "cuda")
+    _, executor = train(tmp_path, "cuda", param_cache=cache)
+    swaps = []
+    for budget in budgets(executor.plan):
+        found, swapping = train(tmp_path, "cuda", budget, param_cache=cache)
+        same(found, wanted)
+        swaps.append(sum(isinstance(i, KINDS) for i in swapping.plan.instructions))
+    assert swaps[0], "so little memory makes arrays leave"
+
+
+def leave_out(kind):
+    """Put a plan's calls in order, but for those of one kind of swap: a fault."""
+
+    def in_order(device, steps, calls):
+        ordered = right(device, steps, calls)
+        queue = kind("").queue
+        return [
+            call if step.queue == queue else row
+            for step, call, row in zip(steps, calls, ordered, strict=True)
+        ]
+
+    right = CudaDevice.in_order
+    return in_order
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("kind", KINDS)
+def test_swaps_without_events_are_found(tmp_path, monkeypatch, kind):
     _, executor = train(tmp_path, "cuda")
-    monkeypatch.setattr(QueuedExecutor, "leave_out", kind)
+    monkeypatch.setattr(CudaDevice, "in_order", leave_out(kind))
     with pytest.raises(OrderError):
-        train(tmp_path, "cuda", least_memory(executor))
+        train(tmp_path, "cuda", executor.plan.least_bytes)

@@ -1,0 +1,117 @@
+"""What has memory and runs calls: the host, or a GPU.
+
+An executor takes all its memory from the device of its engine, moves data between it
+and the host through it, and has its calls put in order by it.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeAlias
+
+from geeps_caffe.device.array import Array, allocate
+from geeps_caffe.device.events import Step
+
+Call: TypeAlias = Callable[[], object]
+
+POISON = 0xFF  # in every byte: NaN as a float
+
+
+class Device(Protocol):
+    """See `HostDevice` and `backend.CudaDevice`."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its arrays are NumPy's, to be read and written by anybody."""
+        ...
+
+    def allocate(self, nbytes: int) -> Array:
+        """A zeroed block of bytes: an arena."""
+        ...
+
+    def allocate_pinned(self, nbytes: int) -> Array:
+        """A zeroed NumPy block that its copy engines reach without a detour."""
+        ...
+
+    def to_host(self, array: Array) -> Array:
+        """The array itself where it is on the host; else a copy, after all work."""
+        ...
+
+    def write(self, target: Array, source: Array) -> None:
+        """Overwrite an array by one of the host, after all work on it so far."""
+        ...
+
+    def bind_copy_in(self, host: Array, device: Array) -> Call:
+        """What copies a block of the host to one of the device."""
+        ...
+
+    def bind_copy_out(
+        self, device: Array, host: Array, *, poison: bool = False
+    ) -> Call:
+        """The way back; with `poison` the block holds NaN then."""
+        ...
+
+    def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
+        """The calls with whatever makes each wait for those that it depends on."""
+        ...
+
+    def running(self) -> AbstractContextManager[object]:
+        """Within it work may be handed over; after it all is done."""
+        ...
+
+    def synchronise(self) -> None:
+        """Wait until all work is done."""
+        ...
+
+
+class HostDevice:
+    """Memory of this process; a call is done when it returns."""
+
+    on_host = True
+
+    def allocate(self, nbytes: int) -> Array:
+        """A zeroed block, 64-byte aligned."""
+        return allocate(nbytes)
+
+    def allocate_pinned(self, nbytes: int) -> Array:
+        """The same: there is one memory."""
+        return allocate(nbytes)
+
+    def to_host(self, array: Array) -> Array:
+        """It is there."""
+        return array
+
+    def write(self, target: Array, source: Array) -> None:
+        """A copy."""
+        target[...] = source
+
+    def bind_copy_in(self, host: Array, device: Array) -> Call:
+        """A copy."""
+
+        def copy() -> None:
+            device[...] = host
+
+        return copy
+
+    def bind_copy_out(
+        self, device: Array, host: Array, *, poison: bool = False
+    ) -> Call:
+        """A copy; `poison` shows reads of what has left."""
+
+        def copy() -> None:
+            host[...] = device
+            if poison:
+                device[...] = POISON
+
+        return copy
+
+    def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
+        """As they are: one runs after the other."""
+        del steps
+        return list(calls)
+
+    def running(self) -> AbstractContextManager[object]:
+        """Nothing to prepare."""
+        return nullcontext()
+
+    def synchronise(self) -> None:
+        """Nothing is under way."""

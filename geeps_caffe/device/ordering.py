@@ -1,0 +1,57 @@
+"""Calls on a device's queues: with the events that order what they share."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from geeps_caffe.device.device import Call
+from geeps_caffe.device.events import Step, find_hand_overs
+from geeps_caffe.device.streams import QUEUES, Queues
+
+HOST = "host"  # steps of this thread: they wait themselves, and are done at once
+
+
+def in_order(
+    steps: Sequence[Step], calls: Sequence[Call], queues: Queues
+) -> list[Call]:
+    """Each step's call with the waits before it and its event after it.
+
+    Args:
+        steps: one for each call. Those of the copy queues go there by themselves; all
+            others run on the current stream, which must be that of computing, or on
+            this thread: those of a queue that is none of the device's.
+    """
+    placed = [s if s.queue in QUEUES else replace(s, queue=HOST) for s in steps]
+    found = find_hand_overs(placed)
+    # What this thread did is done when anything later is handed over.
+    waits = {
+        at: [other for other in others if placed[other].queue != HOST]
+        for at, others in found.items()
+    }
+    events = {i: queues.event() for others in waits.values() for i in others}
+    rows = []
+    for i, (step, call) in enumerate(zip(placed, calls, strict=True)):
+        row = [_wait(step, events[j], queues) for j in waits.get(i, ())]
+        row.append(call)
+        if i in events:
+            row.append(queues.bind_record(step.queue, events[i]))
+        rows.append(in_turn(row))
+    return rows
+
+
+def _wait(step: Step, event: object, queues: Queues) -> Call:
+    if step.queue == HOST:
+        return queues.bind_host_wait(event)
+    return queues.bind_wait(step.queue, event)
+
+
+def in_turn(calls: Sequence[Call]) -> Call:
+    """One call that makes several, one after the other."""
+    if len(calls) == 1:
+        return calls[0]
+    row = tuple(calls)
+
+    def run() -> None:
+        for call in row:
+            call()
+
+    return run
