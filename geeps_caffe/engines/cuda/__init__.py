@@ -12,6 +12,7 @@ from geeps_caffe.engines.cuda import (
     inner_product,
     lrn,
     pooling,
+    scale,
     softmax,
     weighted_sum,
 )
@@ -29,6 +30,8 @@ OPERATIONS: dict[type, Entry] = {
     operations.Sum: weighted_sum.ENTRY,
     operations.Concat: concat.ENTRY,
     operations.BatchNorm: batch_norm.ENTRY,
+    operations.Scale: scale.ENTRY,
+    operations.ScaleInPlace: scale.ENTRY,
 }
 
 __all__ = ["OPERATIONS", "Entry"]

@@ -15,6 +15,8 @@ from tests.engines.cases import ACTIVATIONS, BATCH_NORMS, CASES
 
 __all__ = ["double"]
 
+OWN = [case for case in CASES if "cuda" not in case.declined]
+
 
 @pytest.fixture
 def engine(double, monkeypatch):
@@ -39,7 +41,7 @@ def test_runs_in_place(engine, case, rng):
     check(engine, case, rng, in_place=True)
 
 
-@by_name(CASES)
+@by_name(OWN)
 def test_forward_alone_saves_nothing(engine, case, rng):
     arrays = random_arrays(case, rng)
     trial = Trial(engine, case, training=False)
@@ -52,7 +54,7 @@ def test_forward_alone_saves_nothing(engine, case, rng):
 def test_describes_without_cupy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     engine = CudaEngine()
-    for case in CASES:
+    for case in OWN:
         assert engine.describe(Trial(engine, case).forward_request()) is not None
     with pytest.raises(GpuMissing, match=r"pip install geeps-caffe\[cuda13\]"):
         engine.xp  # noqa: B018
