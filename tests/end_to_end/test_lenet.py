@@ -192,7 +192,7 @@ def test_two_workers_share_one_batch_like_one_process(trained, tmp_path):
     folder, _ = trained
     make_lenet(tmp_path, np.random.default_rng(1))
     log = run(tmp_path, *TRAIN, "-workers", "2", "-batch_mode", "global")
-    assert "2 workers, each takes 1/2 of batch_size; gradients are averaged" in log
+    assert " x 2 workers x iter_size 1 = " in log
     one = weights(folder / "lenet_iter_40.caffemodel")
     two = weights(tmp_path / "lenet_iter_40.caffemodel")
     for key, values in one.items():
