@@ -26,8 +26,6 @@ from benchmarks.gpu_times import Times, by_memory, side_by_side
 from benchmarks.models import MODELS
 from geeps_caffe.device import backend
 from geeps_caffe.engines.cuda.engine import CudaEngine
-from geeps_caffe.execution import memory
-from geeps_caffe.paramserver import local
 from tests.cuda_double import make_cupy
 
 CHECKS = {"operations": operations, "recordings": recordings}
@@ -77,10 +75,8 @@ def has_gpu() -> bool:
 
 
 def use_double() -> None:
-    """Put the double in CuPy's place, and all memory of plans and tables on it."""
+    """Put the double in CuPy's place."""
     sys.modules["cupy"] = make_cupy()
-    allocate = backend.CudaDevice().allocate
-    memory.allocate = local.allocate = allocate  # type: ignore[attr-defined]
 
 
 def describe(engine: CudaEngine, real: bool) -> str:

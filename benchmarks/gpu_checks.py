@@ -29,6 +29,8 @@ Outcome = tuple[str, str]  # what was checked; "ok", or what is wrong
 def operations(engine: CudaEngine) -> Iterator[Outcome]:
     """Both passes of each case of the battery that all engines pass."""
     for case in CASES:
+        if engine.name in case.declined:
+            continue
         yield case.name, _outcome(lambda case=case: _check(engine, case))
 
 
@@ -72,7 +74,8 @@ def _check(engine: CudaEngine, case: Any) -> None:
         assert description is not None
         _fill(engine.device, request, description, arrays, ports)
         block = engine.device.allocate(description.scratch)
-        engine.bind(request, description, ports, block)()
+        with engine.device.running():
+            engine.bind(request, description, ports, block)()
     for port in [*tops, *wanted]:
         assert_close(engine.device.to_host(ports[port]), right[port], port)
 

@@ -34,5 +34,5 @@ def plan_by_hand(
     kind = dtype or MODE.dtype
     backward = any(node.needs_backward for node in graph.nodes)
     options = Options(kind, backward, keep_all=True, accumulate=True)
-    opened = open_engine(engine or MODE.engine, MODE.threads)
+    opened = open_engine(engine or MODE.chosen, MODE.threads, gpu=MODE.device)
     return PlannedNet(graph, opened, options, seed=seed, table_of=table_of or {})

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from geeps_caffe.engines.table import count_gpus
+
 TRAIN = 0
 TEST = 1
 
@@ -16,6 +18,13 @@ class Mode:
     engine: str | None = None  # None: the best that is there
     dtype: str = "float32"
     threads: int | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The engine to open: the one that is set, else the GPU in its mode."""
+        if self.engine is None and self.gpu and count_gpus():
+            return "cuda"
+        return self.engine
 
 
 MODE = Mode()  # pycaffe's interface is of the process, so this is
@@ -42,5 +51,5 @@ def set_random_seed(seed: int) -> None:
 
 
 def set_engine(name: str | None, dtype: str = "float32") -> None:
-    """The engine ("reference", "onednn") and dtype of nets made from now on."""
+    """The engine ("reference", "onednn", "cuda") and dtype of nets made from now on."""
     MODE.engine, MODE.dtype = name, dtype

@@ -154,7 +154,8 @@ SOLVERS: tuple[type[_Typed], ...] = (
 
 def _settings() -> RunSettings:
     return RunSettings(
-        engine=MODE.engine,
+        engine=MODE.chosen,
+        gpu=MODE.device,
         dtype=MODE.dtype,
         threads=MODE.threads,
         seed=MODE.seed,

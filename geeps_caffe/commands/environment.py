@@ -6,6 +6,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from geeps_caffe.device.backend import gpu_names
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import GeepsCaffeError
 from geeps_caffe.version import CAFFE_VERSION, VERSION
@@ -47,9 +48,17 @@ def device_rows() -> list[tuple[str, str]]:
         ("cpu", _processor()),
         ("cores", f"{cores} of {os.cpu_count()} may be used"),
         ("memory", _memory()),
-        ("gpu", "none that geeps-caffe can use"),
+        *_gpus(),
         ("system", platform.platform()),
     ]
+
+
+def _gpus() -> list[tuple[str, str]]:
+    """A row for each GPU, or one that says that there is none."""
+    found = gpu_names()
+    if not found:
+        return [("gpu", "none that geeps-caffe can use")]
+    return [(f"gpu {i}", name) for i, name in enumerate(found)]
 
 
 def show(rows: list[tuple[str, str]]) -> str:

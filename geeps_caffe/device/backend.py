@@ -51,6 +51,20 @@ def open_cupy() -> ArrayModule:
     return cupy
 
 
+def gpu_names() -> list[str]:
+    """Each GPU's name, architecture and memory; none where CuPy finds none."""
+    try:
+        runtime = open_cupy().cuda.runtime
+    except GpuMissing:
+        return []
+    found = map(runtime.getDeviceProperties, range(runtime.getDeviceCount()))
+    return [
+        f"{gpu['name'].decode()} (sm_{gpu['major']}{gpu['minor']}), "
+        f"{gpu['totalGlobalMem']:,} bytes"
+        for gpu in found
+    ]
+
+
 @dataclass(frozen=True)
 class DeviceMemory:
     """Bytes of the device, as its driver counts them."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.device.backend import gpu_names
 from geeps_caffe.engines.cuda.engine import CudaEngine
 from geeps_caffe.engines.engine import Engine
 from geeps_caffe.engines.onednn.engine import OneDnnEngine
@@ -9,9 +11,10 @@ from geeps_caffe.engines.onednn.library import OneDnnMissing
 from geeps_caffe.engines.reference.engine import ReferenceEngine
 from geeps_caffe.errors import UsageError, unknown
 
-ENGINES: dict[str, Callable[[int | None], Engine]] = {
-    "reference": ReferenceEngine,
-    "onednn": OneDnnEngine,
+#: Made from the number of threads, the number of a GPU and what compiles for it.
+ENGINES: dict[str, Callable[[int | None, int, str], Engine]] = {
+    "reference": lambda threads, gpu, kernels: ReferenceEngine(threads),
+    "onednn": lambda threads, gpu, kernels: OneDnnEngine(threads),
     "cuda": CudaEngine,
 }
 
@@ -20,8 +23,11 @@ def open_engine(
     name: str | None = None,
     threads: int | None = None,
     advise: Callable[[str], object] = lambda advice: None,
+    *,
+    gpu: int = 0,
+    kernels: str = "cupy",
 ) -> Engine:
-    """The engine called `name`; without a name the fastest that this machine has.
+    """The engine called `name`; without a name the fastest of this machine's CPU.
 
     Where that is not what it could be, `advise` is called with one line for the user.
 
@@ -32,9 +38,24 @@ def open_engine(
     if name is not None:
         if name not in ENGINES:
             raise UsageError(unknown("engine", name, ENGINES))
-        return ENGINES[name](threads)
+        return ENGINES[name](threads, gpu, kernels)
     try:
         return OneDnnEngine(threads)
     except OneDnnMissing as missing:
         advise(f"computing with NumPy, many times slower: {missing}")
         return ReferenceEngine(threads)
+
+
+def engine_of(settings: RunSettings) -> Engine:
+    """The engine of a run."""
+    return open_engine(
+        settings.engine,
+        settings.threads,
+        gpu=settings.gpu,
+        kernels=settings.kernels,
+    )
+
+
+def count_gpus() -> int:
+    """How many GPUs the cuda engine could use here."""
+    return len(gpu_names())

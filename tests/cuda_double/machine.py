@@ -135,6 +135,10 @@ class Runtime:
     def getDeviceCount(self):
         return 1
 
+    def getDeviceProperties(self, index):
+        sizes = {"major": 9, "minor": 0, "totalGlobalMem": 4 << 30}
+        return {"name": b"the double of CuPy", **sizes}
+
     def memGetInfo(self):
         return 3 << 30, 4 << 30
 

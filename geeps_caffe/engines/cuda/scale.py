@@ -15,10 +15,10 @@ def forward(work: Pass) -> list[Call]:
         copy = (x, work.ports["saved0"], 1.0)
         calls.append(work.kernel("weighted_sum.cu", "scaled_copy", x.size, *copy))
     if work.operation.bias:
-        args = (x, factor, work.ports["param1"], y, *place)
-        return [*calls, work.kernel(FILE, "scale_bias_forward", x.size, *args)]
-    args = (x, factor, y, *place)
-    return [*calls, work.kernel(FILE, "scale_forward", x.size, *args)]
+        both = (x, factor, work.ports["param1"], y, *place)
+        return [*calls, work.kernel(FILE, "scale_bias_forward", x.size, *both)]
+    one = (x, factor, y, *place)
+    return [*calls, work.kernel(FILE, "scale_forward", x.size, *one)]
 
 
 def backward(work: Pass) -> list[Call]:
