@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from geeps_caffe.config.flags import CommandLine, Flag, parse
 from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import parse_param_cache
 from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
 from geeps_caffe.paramserver.connect import RANK
@@ -43,6 +44,23 @@ OURS = (
         choices=("float32", "float64"),
     ),
     Flag("memory", "", "Most memory of a step: such as 3GB, or 50% of what it asks"),
+    Flag("gpu_memory", "", "As -memory: the most memory of a device, in GeePS's words"),
+    Flag(
+        "param_cache",
+        "",
+        "Params in the arena: off, pinned or swapped; for some as table=pinned,...",
+    ),
+    Flag(
+        "costs",
+        "",
+        "Plan by the costs of a device: k20c, a100, h200 or cpu; empty: by bytes",
+    ),
+    Flag("recompute", True, "With -costs: run cheap layers twice where that is faster"),
+    Flag(
+        "mm_warning_level",
+        0,
+        "Refuse plans without: 1 double buffering, 2 all arrays, 3 all params there",
+    ),
     Flag("threads", 0, "Threads to compute with; 0: all cores (shared by the workers)"),
     Flag("seed", -1, "Seed of the run; -1: the solver's random_seed, or the clock"),
     Flag("workers", 1, "Processes on this machine that train together"),
@@ -111,6 +129,20 @@ def read_line(argv: list[str], command: str) -> CommandLine:
     return line
 
 
+def memory_of(line: CommandLine) -> str:
+    """The most memory that is given, by either flag.
+
+    Raises:
+        UsageError: the two differ.
+    """
+    memory, gpu_memory = line.text("memory"), line.text("gpu_memory")
+    if memory and gpu_memory and memory != gpu_memory:
+        raise UsageError(
+            f"-memory is {memory} and -gpu_memory {gpu_memory}; give one of them"
+        )
+    return memory or gpu_memory
+
+
 def require(line: CommandLine, flag: str, message: str) -> str:
     """A flag's text, or a UsageError with Caffe's words."""
     value = line.text(flag)
@@ -143,8 +175,19 @@ def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSetting
             line.text("tables") == "single", line.integer("layers_per_table")
         ),
         overlap=line.text("overlap") == "layer",
+        param_cache=parse_param_cache(line.text("param_cache")),
+        costs=line.text("costs"),
+        recompute=line.switch("recompute"),
+        warning_level=_level(line),
         seed=seed if seed >= 0 else None,
     )
+
+
+def _level(line: CommandLine) -> int:
+    level = line.integer("mm_warning_level")
+    if not 0 <= level <= 3:
+        raise UsageError(f"-mm_warning_level is {level}; expected 0 to 3")
+    return level
 
 
 def log_settings(line: CommandLine, environ: Mapping[str, str]) -> LogSettings:

@@ -5,7 +5,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import prototxt
-from geeps_caffe.commands.caffe_flags import read_line, run_settings, stages_of
+from geeps_caffe.commands.caffe_flags import (
+    memory_of,
+    read_line,
+    run_settings,
+    stages_of,
+)
 from geeps_caffe.commands.planning import (
     plan_of,
     read_model,
@@ -43,7 +48,7 @@ def main(argv: list[str]) -> int:
         faults += len(found)
         plans.append(plan)
     if len(plans) > 1:
-        print(_job(plans, bool(line.text("memory"))))
+        print(_job(plans, bool(memory_of(line))))
     return EXIT_BUG if faults else 0
 
 
@@ -66,7 +71,7 @@ def _solver_nets(line: CommandLine) -> Iterator[Titled]:
     solver.train_state.stage.extend(stages_of(line))
     ranks = line.integer("workers")
     settings = run_settings(line, 0, ranks)
-    settings = with_budget(solver, path, settings, line.text("memory"))
+    settings = with_budget(solver, path, settings, memory_of(line))
     for title, net in solver_nets(solver, path, settings):
         yield title, settings, net
 
@@ -83,7 +88,7 @@ def _model(line: CommandLine) -> Iterator[Titled]:
 
 def _limited(line: CommandLine, net: PlannedNet) -> RunSettings:
     settings = run_settings(line)
-    if not line.text("memory"):
+    if not memory_of(line):
         return settings
     whole = plan_of(net, settings).arena_bytes
-    return replace(settings, memory=parse_amount(line.text("memory")).of(whole))
+    return replace(settings, memory=parse_amount(memory_of(line)).of(whole))

@@ -12,11 +12,12 @@ from geeps_caffe.errors import InputError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
+from geeps_caffe.execution.plans import plan_net, planning_of
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.net_lines import state_message
-from geeps_caffe.schedule.plan import Plan, make_plan
+from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.program import Options
 from prototxt import Document, Message
 from prototxt.state import weights_for_state
@@ -53,6 +54,7 @@ def unbound_net(
         and any(node.needs_backward for node in graph.nodes),
         accumulate=bodies > 1,
         keep=kept_values(graph),
+        param_cache=settings.param_cache,
     )
     net = PlannedNet(
         graph,
@@ -68,7 +70,7 @@ def unbound_net(
 
 def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
     """The plan that the net would be bound to."""
-    return make_plan(net.program, settings.memory, settings.share)
+    return plan_net(net.program, net.graph, planning_of(settings))
 
 
 def with_budget(

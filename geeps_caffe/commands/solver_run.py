@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from geeps_caffe.commands.caffe_flags import run_settings
+from geeps_caffe.commands.caffe_flags import memory_of, run_settings
 from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.planning import with_budget
 from geeps_caffe.commands.progress import Progress
@@ -71,7 +71,7 @@ class _Run:
         choose_device(session, line, "caffe.cpp:197", wants_gpu)
         session.tell(solver_lines(solver))
         settings, client = _place(line, os.environ)
-        settings = with_budget(solver, path, settings, line.text("memory"))
+        settings = with_budget(solver, path, settings, memory_of(line))
         progress = Progress(session.log, solver.max_iter)
         return self._build(settings, client, progress), progress
 

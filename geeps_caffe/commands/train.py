@@ -7,6 +7,7 @@ from pathlib import Path
 import prototxt
 from geeps_caffe.commands.caffe_flags import (
     log_settings,
+    memory_of,
     read_line,
     require,
     stages_of,
@@ -44,8 +45,8 @@ def _check(line: CommandLine) -> None:
         )
     if line.integer("workers") < 1:
         raise UsageError(f"-workers is {line.integer('workers')}; give 1 or more")
-    if line.text("memory"):
-        parse_amount(line.text("memory"))
+    if memory_of(line):
+        parse_amount(memory_of(line))
 
 
 def _log_folder(line: CommandLine) -> Path:

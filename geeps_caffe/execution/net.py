@@ -10,11 +10,12 @@ from geeps_caffe.engines.engine import Engine, Layout
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.layer_code import Others
 from geeps_caffe.execution.memory import ParamMemory, TurnArena
+from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.schedule.compile import compile_program
-from geeps_caffe.schedule.plan import Planner, greedy, make_plan
+from geeps_caffe.schedule.costs import CostModel
 from geeps_caffe.schedule.program import Options, Program
 
 MOST_PLANS = 8  # kept per net, by input shapes
@@ -28,7 +29,14 @@ class Limits:
     share: bool | None = None  # one place for several arrays, by lifetime
     poison: bool = False  # overwrite what was swapped out
     turns: TurnArena | None = None  # shared by the nets of a job under a budget
-    planner: Planner = greedy
+    model: CostModel | None = None  # what instructions and copies cost; None: bytes
+    recompute: bool = True  # cheap layers, where costs say that it is faster
+    level: int = 0  # GeePS's mm_warning_level
+
+    @property
+    def planning(self) -> Planning:
+        """How plans are made within these limits."""
+        return Planning(self.budget, self.share, self.model, self.recompute, self.level)
 
 
 @dataclass
@@ -75,8 +83,7 @@ class PlannedNet:
     def executor(self) -> Executor:
         """The bound plan for the present shapes; made at first use."""
         if self._executor is None:
-            limits = self.limits
-            plan = make_plan(self.program, limits.budget, limits.share, limits.planner)
+            plan = plan_net(self.program, self.graph, self.limits.planning)
             self._executor = Executor(
                 self.graph,
                 plan,

@@ -10,6 +10,7 @@ from geeps_caffe.schedule.plan import Plan, make_plan
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.recompute import best_recomputed
 from geeps_caffe.schedule.search import cost_aware
+from geeps_caffe.schedule.warning_level import check_level
 
 #: Layers whose forward may run twice: no params, no statistics, nothing but their tops.
 REPEATABLE = frozenset(
@@ -47,14 +48,22 @@ class Planning:
     share: bool | None = None  # one place for several arrays, by lifetime
     model: CostModel | None = None  # None: as few bytes as possible move
     recompute: bool = True  # where costs are known and it is faster than swapping
+    level: int = 0  # GeePS's mm_warning_level
 
 
 def plan_net(program: Program, graph: Graph, planning: Planning) -> Plan:
     """The plan of a compiled net; of another program where passes run twice.
 
     Raises:
-        PlanError: the budget is below what some instruction needs.
+        PlanError: the budget is below what some instruction needs, or the plan has
+            not what the warning level asks for.
     """
+    plan = _plan_net(program, graph, planning)
+    check_level(plan, planning.level)
+    return plan
+
+
+def _plan_net(program: Program, graph: Graph, planning: Planning) -> Plan:
     if planning.model is None:
         return make_plan(program, planning.budget, planning.share)
     planner = cost_aware(planning.model)
@@ -74,4 +83,10 @@ def model_of(settings: RunSettings) -> CostModel | None:
 
 def planning_of(settings: RunSettings) -> Planning:
     """How the nets of a run are planned."""
-    return Planning(settings.memory, settings.share, model_of(settings))
+    return Planning(
+        settings.memory,
+        settings.share,
+        model_of(settings),
+        settings.recompute,
+        settings.warning_level,
+    )

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, SolverNets
 from geeps_caffe.execution.others import Exchange, average_state
+from geeps_caffe.execution.plans import model_of
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.execution.weights import fill_params
@@ -30,10 +30,7 @@ from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.paramserver.on_device import DeviceTables
-from geeps_caffe.schedule.costs import estimate, find_device
-from geeps_caffe.schedule.plan import Planner, greedy
 from geeps_caffe.schedule.program import Options
-from geeps_caffe.schedule.search import cost_aware
 from geeps_caffe.solvers import find_rule, read_hyper
 
 Watch: TypeAlias = Callable[[list[BlobMean | ParamNorms]], None]
@@ -327,15 +324,14 @@ def limits_of(settings: RunSettings, engine: Engine) -> Limits:
     """The memory that the nets of a run may use; under a budget they take turns."""
     turns = TurnArena(settings.memory, engine.device) if settings.memory else None
     return Limits(
-        settings.memory, settings.share, settings.poison, turns, planner_of(settings)
+        settings.memory,
+        settings.share,
+        settings.poison,
+        turns,
+        model_of(settings),
+        settings.recompute,
+        settings.warning_level,
     )
-
-
-def planner_of(settings: RunSettings) -> Planner:
-    """What decides which arrays leave the arena: costs where a device is named."""
-    if not settings.costs:
-        return greedy
-    return cost_aware(partial(estimate, device=find_device(settings.costs)))
 
 
 def _exchange(client: Client, settings: RunSettings) -> Exchange | None:

@@ -1,0 +1,127 @@
+"""No planner, budget or cache changes a bit of what nets learn on the CPU's arena."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import ParamCache
+from geeps_caffe.errors import PlanError
+from geeps_caffe.schedule.check import check_plan
+from geeps_caffe.schedule.instructions import SwapIn
+from tests.execution.made_up_jobs import LSTM, parsed_net, read_net, solve, without_data
+
+LENET = Path(__file__).parents[2] / "models" / "lenet" / "train_val.prototxt"
+BASE = RunSettings(seed=1, poison=True)
+CACHES = {
+    "in place": None,
+    "swapped": ParamCache(),
+    "pinned": ParamCache("pinned"),
+    "one pinned": ParamCache(tables=(("ip1", "pinned"), ("lstm1", "pinned"))),
+}
+
+
+def lenet():
+    return without_data(read_net(LENET), 4, data=(1, 28, 28))
+
+
+def lstm():
+    return parsed_net(LSTM)
+
+
+def check_any_budget(source, settings, steps=3, factors=(1.0, 1.1, 1.6), more=""):
+    """Trains within budgets from the least on; returns the plans."""
+    free = replace(settings, param_cache=None, costs="", poison=False)
+    wanted, _ = solve(source, free, steps, more)
+    _, whole = solve(source, settings, 0, more)
+    plans = []
+    for factor in factors:
+        budget = int(whole.least_bytes * factor)
+        found, plan = solve(source, replace(settings, memory=budget), steps, more)
+        assert plan.arena_bytes <= budget
+        assert check_plan(plan) == []
+        for key, values in wanted.items():
+            np.testing.assert_array_equal(found[key], values, key)
+        plans.append(plan)
+    return plans
+
+
+@pytest.mark.parametrize(
+    "engine, cache, costs",
+    [
+        *(("onednn", cache, "k20c") for cache in CACHES),
+        ("onednn", "swapped", "cpu"),
+        ("onednn", "swapped", ""),
+        ("reference", "swapped", "k20c"),
+        ("reference", "in place", "k20c"),
+    ],
+)
+@pytest.mark.parametrize("make", [lenet, lstm])
+def test_small_nets_learn_the_same_bits(make, engine, cache, costs):
+    settings = replace(BASE, engine=engine, param_cache=CACHES[cache], costs=costs)
+    plans = check_any_budget(make(), settings)
+    assert plans[0].moved_bytes > 0
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_gradients_that_are_added_up_pass_through_the_arena(cache):
+    settings = replace(BASE, param_cache=CACHES[cache], costs="k20c")
+    check_any_budget(lenet(), settings, more="iter_size: 3")
+
+
+def test_params_of_layers_that_do_not_learn_pass_through_the_arena():
+    source = lenet()
+    for layer in source.message.layer:
+        if layer.name == "conv1":
+            for param in layer.param:
+                param.lr_mult = 0
+    plans = check_any_budget(source, replace(BASE, param_cache=ParamCache()))
+    assert any(entry == SwapIn("conv1/0") for entry in plans[0].instructions)
+
+
+def test_copies_begin_ahead_of_need():
+    settings = replace(BASE, param_cache=ParamCache(), costs="k20c")
+    plan = check_any_budget(lenet(), settings, factors=(1.5,))[0]
+    entries = list(plan.instructions)
+    swap = entries.index(SwapIn("ip1/0"))
+    use = next(i for i, e in enumerate(entries) if "ip1/0" in e.reads)
+    assert use > swap + 1
+
+
+def test_test_nets_take_their_params_from_the_cache_too():
+    source = lenet()
+    text = "test_iter: 1 test_interval: 1 test_initialization: true"
+    settings = replace(BASE, param_cache=ParamCache(), costs="k20c")
+    check_any_budget(source, settings, more=text, factors=(1.2,))
+
+
+def test_a_budget_that_can_not_be_kept_names_the_largest_steps():
+    settings = replace(BASE, param_cache=ParamCache(), costs="k20c", memory=1000)
+    with pytest.raises(
+        PlanError, match="a budget of 1,000 bytes is too small"
+    ) as error:
+        solve(lenet(), settings, 1)
+    assert str(error.value).count(" needs ") == 3
+    assert "make the batch smaller" in str(error.value)
+
+
+# -- nets of the corpus --------------------------------------------------------
+
+
+@pytest.mark.parametrize("cache", ["in place", "swapped"])
+def test_cifar10_full_learns_the_same_bits(corpus, cache):
+    path = "BVLC__caffe/examples/cifar10/cifar10_full_train_test.prototxt"
+    source = without_data(read_net(corpus / "zoo" / path), 4, data=(3, 32, 32))
+    settings = replace(BASE, param_cache=CACHES[cache], costs="k20c")
+    check_any_budget(source, settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", ["in place", "swapped"])
+def test_googlenet_learns_the_same_bits(corpus, cache):
+    path = "BVLC__caffe/models/bvlc_googlenet/train_val.prototxt"
+    source = without_data(read_net(corpus / "zoo" / path), 1)
+    settings = replace(BASE, param_cache=CACHES[cache], costs="k20c")
+    check_any_budget(source, settings, steps=1, factors=(1.0, 1.3))
