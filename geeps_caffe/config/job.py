@@ -16,10 +16,13 @@ class RunSettings:
     engine: str | None = None  # None: the best that is there
     dtype: str = "float32"
     threads: int | None = None
+    gpu: int = 0  # of the cuda engine
+    kernels: str = "cupy"  # what compiles and launches kernels, or "pycuda"
     memory: int | None = None  # bytes of the arena; None: as many as it takes
     share: bool | None = None
     poison: bool = False
     param_cache: ParamCache | None = None  # None: params are used where they lie
+    plain_tables: bool = False  # params in C order, for workers of several engines
     costs: str = ""  # the device whose costs a budget is planned by; empty: by bytes
     recompute: bool = True  # cheap layers, where costs say that it is faster
     warning_level: int = 0  # GeePS's mm_warning_level: what must not be lost
@@ -33,6 +36,8 @@ class RunSettings:
     grouping: Grouping = Grouping()
     overlap: bool = True  # tables travel while other layers compute
     update: str = "shard"  # who runs the solver's rule; or "worker", as GeePS did
+    own_data: bool = False  # each worker's files name a database of its own
+    keep_momentum: bool = True  # of a solver state that is restored
     seed: int | None = None  # None: the solver's random_seed, or the clock
     level: int = 0
     stages: tuple[str, ...] = ()
