@@ -15,9 +15,11 @@ layer { name: "in" type: "DummyData" top: "data" top: "cont" top: "label"
     data_filler { type: "gaussian" } data_filler { type: "constant" value: 1 }
     data_filler { type: "uniform" min: 0 max: 3.9 } } }
 layer { name: "lstm1" type: "LSTM" bottom: "data" bottom: "cont" top: "lstm1"
-  recurrent_param { num_output: 8 weight_filler { type: "uniform" min: -0.1 max: 0.1 } } }
+  recurrent_param { num_output: 8
+    weight_filler { type: "uniform" min: -0.1 max: 0.1 } } }
 layer { name: "lstm2" type: "LSTM" bottom: "lstm1" bottom: "cont" top: "lstm2"
-  recurrent_param { num_output: 8 weight_filler { type: "uniform" min: -0.1 max: 0.1 } } }
+  recurrent_param { num_output: 8
+    weight_filler { type: "uniform" min: -0.1 max: 0.1 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "lstm2" top: "ip"
   inner_product_param { num_output: 4 axis: 2 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label"
