@@ -1,79 +1,146 @@
-"""Arrays of the double: NumPy's, with a pointer, noting who reads and writes them."""
+"""Arrays of the double: NumPy's inside, with a pointer, noting who reads and writes.
+
+They are no NumPy arrays: what takes them for some fails here as it would on a GPU.
+"""
 
 from types import SimpleNamespace
 
 import numpy as np
 
+#: What CuPy's arrays have of NumPy's; all but the first read the values.
+VIEWS = "reshape view ravel transpose swapaxes squeeze diagonal".split()
+READERS = (
+    "all any argmax argmin argsort astype clip copy cumprod cumsum dot flatten item max "
+    "mean min nonzero prod repeat round std sum take tolist trace var"
+).split()
+FACTS = "dtype flags itemsize nbytes ndim shape size strides".split()
 
-class DeviceArray(np.ndarray):
+
+class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     """cupy.ndarray, as far as we use it."""
 
-    machine = None
+    __slots__ = ("__weakref__", "host", "machine")
 
-    def __array_finalize__(self, source):
-        self.machine = getattr(source, "machine", None)
+    def __init__(self, host, machine):
+        self.host, self.machine = host, machine
+
+    def __getattr__(self, name):
+        if name in FACTS:
+            return getattr(self.host, name)
+        if name in VIEWS or name in READERS:
+            return self._method(name)
+        raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
+
+    def _method(self, name):
+        found = getattr(self.host, name)
+
+        def run(*args, **options):
+            refuse(self, [*args, *options.values()])
+            out = options.get("out")
+            if name in READERS:
+                reads = [self, *_arrays((args, options))]
+                note(self, reads, [] if out is None else [out], name)
+            result = found(*plain(args), **plain(options))
+            return own(result, self.machine) if out is None else out
+
+        return run
+
+    @property
+    def T(self):
+        return DeviceArray(self.host.T, self.machine)
 
     @property
     def data(self):
-        return SimpleNamespace(ptr=self.ctypes.data)
+        return SimpleNamespace(ptr=self.host.ctypes.data)
 
     @property
     def __cuda_array_interface__(self):
-        return {"data": (self.ctypes.data, False), "shape": self.shape, "version": 3}
+        return {
+            "data": (self.host.ctypes.data, False),
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "version": 3,
+        }
+
+    def __array__(self, *args, **options):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
 
     def get(self, out=None):
         note(self, [self], [], "get")
-        if self.machine is not None:
-            self.machine.current[-1].synchronize()
-        return np.array(plain(self))
+        self.machine.current[-1].synchronize()
+        return np.array(self.host)
 
     def set(self, host):
         note(self, [], [self], "set")
-        plain(self)[...] = host
+        self.host[...] = host
+
+    def fill(self, value):
+        self[...] = value
+
+    def __len__(self):
+        return len(self.host)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self):
+        return bool(self.get())
+
+    def __int__(self):
+        return int(self.get())
+
+    def __float__(self):
+        return float(self.get())
+
+    def __index__(self):
+        return int(self.get())
+
+    def __format__(self, spec):
+        return format(self.get(), spec)
+
+    def __repr__(self):
+        return repr(self.host)
+
+    def __getitem__(self, key):
+        parts = key if isinstance(key, tuple) else (key,)
+        if not _basic(key):
+            note(self, [self, *_arrays(parts)], [], "[]")
+        found = self.host[plain(key)]
+        return DeviceArray(np.asarray(found), self.machine)
 
     def __setitem__(self, key, value):
         refuse(self, [value, *(key if isinstance(key, tuple) else [key])])
-        values = [value] if isinstance(value, DeviceArray) else []
-        target = plain(self)[key] if _basic(key) else plain(self)
-        note(self, values, [target] if isinstance(target, np.ndarray) else [self], "=")
-        plain(self)[plain(key)] = plain(value)
+        target = self.host[key] if _basic(key) else self.host
+        target = target if isinstance(target, np.ndarray) else self.host
+        note(self, list(_arrays((value, key))), [target], "=")
+        self.host[plain(key)] = plain(value)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
         refuse(self, inputs)
         outs = out if isinstance(out, tuple) else (out,)
+        refuse(self, outs)
         written = [*outs, inputs[0]] if method == "at" else list(outs)
-        note(self, inputs, written, ufunc.__name__)
+        note(self, list(_arrays((inputs, options))), written, ufunc.__name__)
         if outs:
             options["out"] = tuple(plain(o) for o in outs)
-        if "where" in options:
-            options["where"] = plain(options["where"])
-        result = getattr(ufunc, method)(*map(plain, inputs), **options)
+        result = getattr(ufunc, method)(*plain(inputs), **plain(options))
         if outs:
             return outs[0] if len(outs) == 1 else outs
         return own(result, self.machine)
 
     def __array_function__(self, function, types, args, options):
         refuse(self, [*args, *options.values()])
-        reads = list(_arrays((args, options)))
-        target = options.get("out")
-        target = args[0] if function is np.copyto else target
-        note(self, reads, [] if target is None else [target], function.__name__)
+        target = args[0] if function is np.copyto else options.get("out")
+        written = [] if target is None else [target]
+        note(self, list(_arrays((args, options))), written, function.__name__)
         result = function(*plain(args), **plain(options))
-        return (
-            result
-            if target is None and function is np.copyto
-            else (
-                own(result, self.machine)
-                if options.get("out") is None
-                else options["out"]
-            )
-        )
+        return own(result, self.machine) if target is None else target
 
 
 def plain(value):
-    """NumPy's view of arrays, in tuples, lists and dictionaries too."""
+    """NumPy's arrays, in tuples, lists and dictionaries too."""
     if isinstance(value, DeviceArray):
-        return value.view(np.ndarray)
+        return value.host
     if type(value) in (tuple, list):
         return type(value)(plain(v) for v in value)
     if type(value) is dict:
@@ -82,11 +149,10 @@ def plain(value):
 
 
 def own(value, machine):
-    """Results as arrays of the double."""
-    if type(value) is np.ndarray:
-        value = value.view(DeviceArray)
-        value.machine = machine
-    elif type(value) in (tuple, list):
+    """Results as arrays of the double: CuPy has no numbers of its own."""
+    if isinstance(value, np.ndarray | np.generic):
+        return DeviceArray(np.asarray(value), machine)
+    if type(value) in (tuple, list) and any(isinstance(v, np.ndarray) for v in value):
         return type(value)(own(v, machine) for v in value)
     return value
 
@@ -103,15 +169,17 @@ def _arrays(value):
 
 def _basic(key):
     parts = key if isinstance(key, tuple) else (key,)
-    return all(isinstance(p, int | slice | type(...) | np.integer) for p in parts)
+    simple = int | slice | type(...) | np.integer | None
+    return all(isinstance(p, simple) for p in parts)
 
 
 def refuse(array, values):
-    """Host arrays beside device arrays are an error in CuPy, and here if `strict`."""
-    if array.machine is not None and array.machine.strict:
-        for value in values:
-            if type(value) is np.ndarray and value.ndim:
-                raise TypeError("an array of the host meets one of the device")
+    """Host arrays beside device arrays are an error in CuPy."""
+    for value in values:
+        if isinstance(value, tuple | list):
+            refuse(array, value)
+        elif isinstance(value, np.ndarray) and array.machine.strict:
+            raise TypeError("an array of the host meets one of the device")
 
 
 def span(array):
@@ -120,11 +188,9 @@ def span(array):
 
 
 def note(array, reads, writes, what):
-    """Tell the machine, if it wants to know."""
-    if array.machine is not None:
-        machine = array.machine
-        spans = [
-            [span(a) for a in some if isinstance(a, np.ndarray)]
-            for some in ([r for r in reads if isinstance(r, DeviceArray)], writes)
-        ]
-        machine.touch(*spans, what)
+    """Tell the machine."""
+    spans = [
+        [span(a) for a in some if isinstance(a, np.ndarray | DeviceArray)]
+        for some in ([r for r in reads if isinstance(r, DeviceArray)], writes)
+    ]
+    array.machine.touch(*spans, what)

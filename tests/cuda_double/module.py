@@ -70,10 +70,19 @@ class Cupy(ModuleType):
             elif copies or function.__name__ == "as_strided":
                 result = function(*plain(args), **plain(options))
             else:
+                self._refuse([*args, *options.values()])
                 result = function(*args, **options)
             return own(result, self.machine)
 
         return run
+
+    def _refuse(self, values):
+        """CuPy's functions take no arrays of the host."""
+        for value in values:
+            if isinstance(value, tuple | list):
+                self._refuse(value)
+            elif isinstance(value, np.ndarray) and self.machine.strict:
+                raise TypeError("a function of CuPy got an array of the host")
 
     def asnumpy(self, array):
         return array.get() if isinstance(array, DeviceArray) else np.asarray(array)
@@ -94,7 +103,8 @@ class Module:
 
         def launch(grid, block, args):
             spans = _spans(parameters, args)
-            run = lambda: function(grid, block, args)  # noqa: E731
+            values = [plain(arg) for arg in args]
+            run = lambda: function(grid, block, values)  # noqa: E731
             self.machine.submit(run, *spans, name)
 
         return launch
