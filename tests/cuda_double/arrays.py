@@ -8,12 +8,36 @@ from types import SimpleNamespace
 import numpy as np
 
 #: What CuPy's arrays have of NumPy's; all but the first read the values.
-VIEWS = "reshape view ravel transpose swapaxes squeeze diagonal".split()
-READERS = (
-    "all any argmax argmin argsort astype clip copy cumprod cumsum dot flatten item max "
-    "mean min nonzero prod repeat round std sum take tolist trace var"
-).split()
-FACTS = "dtype flags itemsize nbytes ndim shape size strides".split()
+VIEWS = ["reshape", "view", "ravel", "transpose", "swapaxes", "squeeze", "diagonal"]
+READERS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "clip",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "flatten",
+    "item",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "repeat",
+    "round",
+    "std",
+    "sum",
+    "take",
+    "tolist",
+    "trace",
+    "var",
+]
+FACTS = ["dtype", "flags", "itemsize", "nbytes", "ndim", "shape", "size", "strides"]
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
