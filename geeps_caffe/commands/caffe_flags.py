@@ -13,6 +13,7 @@ from geeps_caffe.config.param_cache import parse_param_cache
 from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
 from geeps_caffe.paramserver.connect import RANK
+from geeps_caffe.schedule.passes import parse_passes
 
 _EFFECTS = ("stop", "snapshot", "none")
 _EFFECT_HELP = "What to do on a %s signal: stop, snapshot or none"
@@ -61,6 +62,7 @@ OURS = (
         0,
         "Refuse plans without: 1 double buffering, 2 all arrays, 3 all params there",
     ),
+    Flag("without", "", "What not to do for speed: passes separated by ',', or 'all'"),
     Flag("threads", 0, "Threads to compute with; 0: all cores (shared by the workers)"),
     Flag("seed", -1, "Seed of the run; -1: the solver's random_seed, or the clock"),
     Flag("workers", 1, "Processes on this machine that train together"),
@@ -179,6 +181,7 @@ def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSetting
         costs=line.text("costs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),
+        without=parse_passes(line.text("without")),
         seed=seed if seed >= 0 else None,
     )
 

@@ -55,6 +55,7 @@ def unbound_net(
         accumulate=bodies > 1,
         keep=kept_values(graph),
         param_cache=settings.param_cache,
+        without=frozenset(settings.without),
     )
     net = PlannedNet(
         graph,

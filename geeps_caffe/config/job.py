@@ -26,6 +26,7 @@ class RunSettings:
     costs: str = ""  # the device whose costs a budget is planned by; empty: by bytes
     recompute: bool = True  # cheap layers, where costs say that it is faster
     warning_level: int = 0  # GeePS's mm_warning_level: what must not be lost
+    without: tuple[str, ...] = ()  # passes over the plan that are left out
     rank: int = 0
     ranks: int = 1
     batch_mode: str = "per-worker"  # or "global": batch_size is shared out

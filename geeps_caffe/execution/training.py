@@ -30,6 +30,7 @@ from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.paramserver.on_device import DeviceTables
+from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
 
@@ -79,6 +80,8 @@ class Training:
             accumulate=settings.keep_all or self.bodies > 1,
             keep=kept_values(graph),
             param_cache=settings.param_cache,
+            # debug_info is about every blob.
+            without=frozenset(PASSES if self.solver.debug_info else settings.without),
         )
         return PlannedNet(
             graph,
@@ -105,6 +108,7 @@ class Training:
             keep_all=self.settings.keep_all,
             keep=kept_values(graph),
             param_cache=self.settings.param_cache,
+            without=frozenset(self.settings.without),
         )
         net = PlannedNet(
             graph,

@@ -7,6 +7,7 @@ from geeps_caffe.graph.graph import Graph
 from geeps_caffe.schedule.backward import Backward
 from geeps_caffe.schedule.forward import Forward
 from geeps_caffe.schedule.instructions import Clock
+from geeps_caffe.schedule.passes import rewritten_graph, rewritten_program
 from geeps_caffe.schedule.program import Options, Program
 from geeps_caffe.schedule.read_ahead import read_ahead
 
@@ -28,6 +29,7 @@ def compile_program(
         layouts: layouts that params have already (from the training net, or an
             earlier batch shape); others take what this program's forward asks for.
     """
+    graph = rewritten_graph(graph, engine, options)
     reserved = {*graph.params, *(f"{key}.diff" for key in graph.params)}
     program = Program(options, tables=dict(tables or {}), reserved=frozenset(reserved))
     forward = Forward(graph, engine, program, tables or {}, dict(layouts or {}))
@@ -38,6 +40,7 @@ def compile_program(
         Backward(forward).run()
         if tables:
             program.emit(Clock())
+    program = rewritten_program(program, engine)
     if options.param_cache is not None:
         read_ahead(program)
     return program

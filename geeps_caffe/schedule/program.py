@@ -22,6 +22,8 @@ class Options:
     accumulate: bool = False
     #: Values that must be readable after the step: outputs, losses.
     keep: frozenset[str] = frozenset()
+    #: Names of `passes` that are not to run.
+    without: frozenset[str] = frozenset()
     #: Params and gradients pass through the arena (a device that can't reach leases).
     param_cache: ParamCache | None = None
 

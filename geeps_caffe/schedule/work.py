@@ -2,7 +2,12 @@
 
 from geeps_caffe.device.array import count
 from geeps_caffe.engines.engine import Request
-from geeps_caffe.engines.operations import Convolution, Deconvolution, InnerProduct
+from geeps_caffe.engines.operations import (
+    Activated,
+    Convolution,
+    Deconvolution,
+    InnerProduct,
+)
 from geeps_caffe.schedule.instructions import Instruction, SwapIn, SwapOut
 from geeps_caffe.schedule.program import Program
 
@@ -20,8 +25,10 @@ def flops(request: Request) -> int:
 
 def _products(request: Request) -> int:
     """Products of a forward pass: each weight times how often it is used."""
-    weights = request.shapes.get("param0")
-    match request.operation:
+    weights, operation = request.shapes.get("param0"), request.operation
+    if isinstance(operation, Activated):
+        operation = operation.operation
+    match operation:
         case Convolution() if weights:
             top = request.shapes["top0"]
             return count(weights) * count(top) // max(top[1], 1)

@@ -13,6 +13,7 @@ from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers import LAYERS
 from geeps_caffe.schedule.compile import compile_program
+from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -73,10 +74,11 @@ def graph_of(text, phase="TRAIN", path="net.prototxt"):
 
 
 def program_of(graph, engine=None, tables=True, layouts=None, **options):
-    """The program of one iteration over a graph."""
+    """The program of one iteration over a graph; without passes unless asked for."""
     kept = kept_values(graph)
     backward = any(node.needs_backward for node in graph.nodes)
-    chosen = Options(**({"keep": kept, "backward": backward} | options))
+    usual = {"keep": kept, "backward": backward, "without": frozenset(PASSES)}
+    chosen = Options(**(usual | options))
     table_of = assign_tables(graph, Grouping(layers=1)) if tables and backward else {}
     return compile_program(
         graph, engine or ReferenceEngine(), chosen, table_of, layouts

@@ -293,7 +293,8 @@ ELSEWHERE = [name for name in RECORDED if needs_files(name)]
 def check_net(name, engine):
     graph = graph_of(recorded_text(name), recorded_phase(name))
     for keep_all in (False, True):
-        program = program_of(graph, engine, keep_all=keep_all, accumulate=keep_all)
+        options = {"keep_all": keep_all, "accumulate": keep_all, "without": frozenset()}
+        program = program_of(graph, engine, **options)
         for share in (None, True, False):
             least = make_plan(program, share=share).least_bytes
             for budget in (None, least, int(1.15 * least)):

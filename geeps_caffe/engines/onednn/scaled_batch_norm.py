@@ -73,7 +73,9 @@ def _make(kit: Kit, request: Request, what: _What) -> Recipe | None:
         return None
     md = kit.as_given(request, "bottom0")
     training = request.training or request.direction == "backward"
-    prop = Prop.FORWARD_TRAINING if training else Prop.FORWARD_INFERENCE
+    # Inference gives no statistics away.
+    stored = what.norm is None or what.norm.global_stats
+    prop = Prop.FORWARD_INFERENCE if stored and not training else Prop.FORWARD_TRAINING
     forward = kit.api.primitive_desc(
         "batch_normalization_forward", prop, md, md, what.eps, what.flags
     )
