@@ -4,7 +4,7 @@ gflags are of the whole program: each of these commands accepts every flag.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from geeps_caffe.config.flags import CommandLine, Flag, parse
 from geeps_caffe.config.grouping import Grouping
@@ -37,7 +37,18 @@ CAFFE = (
 )
 
 OURS = (
-    Flag("engine", "", "onednn or reference; empty: the fastest that is there"),
+    Flag(
+        "engine",
+        "",
+        "onednn, reference or cuda; empty: the GPU that -gpu or the solver names if "
+        "there is one, else the fastest of the CPU",
+    ),
+    Flag(
+        "kernels",
+        "cupy",
+        "What compiles and launches kernels on a GPU",
+        choices=("cupy", "pycuda"),
+    ),
     Flag(
         "dtype",
         "float32",
@@ -98,6 +109,7 @@ OURS = (
         choices=("layer", "single"),
     ),
     Flag("layers_per_table", 0, "Learned layers that share a table; 0: small ones do"),
+    Flag("plain_tables", False, "Params in C order: for workers of several engines"),
     Flag(
         "overlap",
         "layer",
@@ -158,12 +170,19 @@ def stages_of(line: CommandLine) -> tuple[str, ...]:
     return tuple(line.text("stage").split(","))
 
 
-def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSettings:
-    """How to run; the budget is left out, since it may be a share of a plan."""
+def run_settings(
+    line: CommandLine, rank: int = 0, ranks: int = 1, gpus: Sequence[int] = ()
+) -> RunSettings:
+    """How to run; the budget is left out, since it may be a share of a plan.
+
+    Ranks take turns with `gpus`; without any they compute on the CPU.
+    """
     cores = len(os.sched_getaffinity(0))
     seed = line.integer("seed")
     return RunSettings(
-        engine=line.text("engine") or None,
+        engine="cuda" if gpus else line.text("engine") or None,
+        gpu=gpus[rank % len(gpus)] if gpus else 0,
+        kernels=line.text("kernels"),
         dtype=line.text("dtype"),
         threads=line.integer("threads") or max(cores // ranks, 1),
         rank=rank,
@@ -178,6 +197,7 @@ def run_settings(line: CommandLine, rank: int = 0, ranks: int = 1) -> RunSetting
         ),
         overlap=line.text("overlap") == "layer",
         param_cache=parse_param_cache(line.text("param_cache")),
+        plain_tables=line.switch("plain_tables"),
         costs=line.text("costs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
-from geeps_caffe.engines.table import open_engine
+from geeps_caffe.engines.table import engine_of
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
@@ -59,7 +59,7 @@ def unbound_net(
     )
     net = PlannedNet(
         graph,
-        open_engine(settings.engine, settings.threads),
+        engine_of(settings),
         options,
         table_of=assign_tables(graph, settings.grouping) if trains else {},
     )

@@ -1,7 +1,7 @@
 """A solver's run in this process: its trainer, its log, its signals."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from geeps_caffe.commands.caffe_flags import memory_of, run_settings
@@ -68,9 +68,10 @@ class _Run:
         for warning in self.document.warnings:
             session.warn(warning)
         wants_gpu = not line.text("gpu") and solver.solver_mode == _GPU
-        choose_device(session, line, "caffe.cpp:197", wants_gpu)
+        device = max(solver.device_id, 0) if wants_gpu else None
+        gpus = choose_device(session, line, "caffe.cpp:197", device)
         session.tell(solver_lines(solver))
-        settings, client = _place(line, os.environ)
+        settings, client = _place(line, os.environ, gpus)
         settings = with_budget(solver, path, settings, memory_of(line))
         progress = Progress(session.log, solver.max_iter)
         return self._build(settings, client, progress), progress
@@ -110,13 +111,13 @@ class _Run:
 
 
 def _place(
-    line: CommandLine, environ: Mapping[str, str]
+    line: CommandLine, environ: Mapping[str, str], gpus: Sequence[int]
 ) -> tuple[RunSettings, Client | None]:
     """The settings of this rank and its place at the parameter server."""
     if AGENT not in environ:
-        return run_settings(line), None
+        return run_settings(line, gpus=gpus), None
     rank, ranks = int(environ[RANK]), int(environ[RANKS])
-    settings = run_settings(line, rank, ranks)
+    settings = run_settings(line, rank, ranks, gpus)
     return settings, open_client(environ, overlap=settings.overlap)
 
 

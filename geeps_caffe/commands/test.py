@@ -1,5 +1,7 @@
 """test: score a model, as `caffe test`."""
 
+from collections.abc import Sequence
+
 from geeps_caffe.commands.caffe_flags import (
     read_line,
     require,
@@ -26,17 +28,19 @@ def main(argv: list[str]) -> int:
     for name in weights:
         check_weights(name)
     with open_session(line) as session:
-        choose_device(session, line, "caffe.cpp:275")
-        return _score(session, line, weights)
+        gpus = choose_device(session, line, "caffe.cpp:275")
+        return _score(session, line, weights, gpus)
 
 
-def _score(session: Session, line: CommandLine, weights: list[str]) -> int:
+def _score(
+    session: Session, line: CommandLine, weights: list[str], gpus: Sequence[int]
+) -> int:
     document, state, named = read_model(
         line.text("model"), "TEST", line.integer("level"), stages_of(line)
     )
     for warning in document.warnings:
         session.warn(warning)
-    with unbound_net(named, run_settings(line)) as net:
+    with unbound_net(named, run_settings(line, gpus=gpus)) as net:
         session.tell(net_lines(document.message, state, net.graph))
         fill_params(net, net.seed)
         for name in weights:

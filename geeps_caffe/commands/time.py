@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,20 +40,24 @@ def main(argv: list[str]) -> int:
     for name in weights:
         check_weights(name)
     with open_session(line) as session:
-        choose_device(session, line, "caffe.cpp:343")
-        _measure(session, line, phase, weights)
+        gpus = choose_device(session, line, "caffe.cpp:343")
+        _measure(session, line, phase, weights, gpus)
     return 0
 
 
 def _measure(
-    session: Session, line: CommandLine, phase: str, weights: list[str]
+    session: Session,
+    line: CommandLine,
+    phase: str,
+    weights: list[str],
+    gpus: Sequence[int],
 ) -> None:
     document, state, named = read_model(
         line.text("model"), phase, line.integer("level"), stages_of(line)
     )
     for warning in document.warnings:
         session.warn(warning)
-    with unbound_net(named, run_settings(line), backward=True) as net:
+    with unbound_net(named, run_settings(line, gpus=gpus), backward=True) as net:
         session.tell(net_lines(document.message, state, net.graph))
         fill_params(net, net.seed)
         for name in weights:
@@ -131,6 +136,7 @@ class Stopwatch:
     def _begins(self, position: int, instruction: Instruction) -> bool:
         """Called before each instruction, so after the one before it."""
         del instruction
+        self.net.executor.device.synchronise()
         now = time.perf_counter()
         self._ended(now)
         program = self.net.program

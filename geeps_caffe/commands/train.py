@@ -12,6 +12,7 @@ from geeps_caffe.commands.caffe_flags import (
     require,
     stages_of,
 )
+from geeps_caffe.commands.gpus import wanted_gpus
 from geeps_caffe.commands.planning import check_state, check_weights
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
@@ -29,7 +30,7 @@ def main(argv: list[str]) -> int:
     path = require(line, "solver", "Need a solver definition to train.")
     _check(line)
     document = read_solver(line, path)
-    workers = line.integer("workers")
+    workers = _workers(line)
     if workers > 1 and AGENT not in os.environ:
         command = [sys.executable, "-m", "geeps_caffe", "train", *argv]
         return launch(command, workers, _log_folder(line))
@@ -47,6 +48,13 @@ def _check(line: CommandLine) -> None:
         raise UsageError(f"-workers is {line.integer('workers')}; give 1 or more")
     if memory_of(line):
         parse_amount(memory_of(line))
+
+
+def _workers(line: CommandLine) -> int:
+    """As many as asked for, or one for each GPU."""
+    if "workers" in line.given:
+        return line.integer("workers")
+    return max(len(wanted_gpus(line)), 1)
 
 
 def _log_folder(line: CommandLine) -> Path:

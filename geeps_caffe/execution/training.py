@@ -10,8 +10,8 @@ import numpy as np
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.array import Array
-from geeps_caffe.engines.engine import Engine
-from geeps_caffe.engines.table import open_engine
+from geeps_caffe.engines.engine import Engine, Layout, plain_layout
+from geeps_caffe.engines.table import engine_of
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.grouping import assign_tables
@@ -47,7 +47,7 @@ class Training:
         settings: RunSettings,
         client: Client | None,
     ) -> None:
-        self.engine = open_engine(settings.engine, settings.threads)
+        self.engine = engine_of(settings)
         settings = with_reach(settings, self.engine, client)
         self.solver, self.settings = solver, settings
         self.client = client or own_client(settings, self.engine)
@@ -87,11 +87,21 @@ class Training:
             graph,
             self.engine,
             options,
+            layouts=self._table_layouts(graph),
             table_of=assign_tables(graph, settings.grouping),
             others=self._others,
             limits=self.limits,
             seed=self.seed,
         )
+
+    def _table_layouts(self, graph: Graph) -> dict[str, Layout]:
+        """The layouts that params must have; others take what their engine wants."""
+        if not self.settings.plain_tables:
+            return {}
+        dtype = self.settings.dtype
+        return {
+            key: plain_layout(param.shape, dtype) for key, param in graph.params.items()
+        }
 
     def other_net(self, named: NamedNet, setting: Setting | None = None) -> PlannedNet:
         """A test net on the params of the training net, matched by layer name.

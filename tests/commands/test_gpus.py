@@ -1,0 +1,84 @@
+"""Choosing GPUs from flags and solver, with the double in CuPy's place or nothing."""
+
+import pytest
+
+from geeps_caffe.commands.caffe_flags import read_line, run_settings
+from geeps_caffe.commands.gpus import choose_device, read_gpus, wanted_gpus
+from geeps_caffe.commands.train import main
+from geeps_caffe.errors import UsageError
+from tests.commands.small_job import write_job
+from tests.cuda_double.fixtures import double
+
+__all__ = ["double"]
+
+
+class Said:
+    """A session that keeps what is said."""
+
+    def __init__(self):
+        self.lines, self.warnings = [], []
+
+    def say(self, where, text):
+        self.lines.append(text)
+
+    def warn(self, text):
+        self.warnings.append(text)
+
+
+def choose(flags, solver_gpu=None):
+    said = Said()
+    found = choose_device(said, read_line(flags, "train"), "caffe.cpp:197", solver_gpu)
+    return found, said
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize(
+    ("flags", "solver_gpu", "chosen"),
+    [
+        ([], None, ()),
+        ([], 0, (0,)),
+        (["-gpu=0"], None, (0,)),
+        (["-gpu=all"], None, (0,)),
+        (["-engine=cuda"], None, (0,)),
+        (["-engine=onednn", "-gpu=0"], None, ()),
+        (["-dtype=float64"], 0, ()),
+    ],
+)
+def test_a_gpu_is_used_where_flags_or_solver_ask_for_it(flags, solver_gpu, chosen):
+    found, said = choose(flags, solver_gpu)
+    assert found == chosen
+    assert said.lines == ["Using GPUs 0" if chosen else "Use CPU."]
+    assert not said.warnings
+
+
+@pytest.mark.usefixtures("double")
+def test_a_gpu_that_is_not_there_is_refused():
+    with pytest.raises(UsageError, match="1 usable GPUs, from 0 up"):
+        choose(["-gpu=1"])
+
+
+@pytest.mark.parametrize("text", ["one", "0,,1", "-1", "0,0"])
+def test_what_names_no_gpus_is_refused(text):
+    with pytest.raises(UsageError, match="-gpu is"):
+        read_gpus(text, 2)
+
+
+def test_ranks_take_turns_with_the_gpus():
+    line = read_line([], "train")
+    found = [run_settings(line, rank, 4, (0, 2)) for rank in range(4)]
+    assert [s.gpu for s in found] == [0, 2, 0, 2]
+    assert {s.engine for s in found} == {"cuda"}
+
+
+def test_without_a_gpu_there_is_no_worker_for_it():
+    assert wanted_gpus(read_line(["-gpu=0,1"], "train")) == ()
+
+
+@pytest.mark.usefixtures("double")
+def test_a_job_trains_on_the_gpu_of_its_solver(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_job(tmp_path, solver_mode="GPU")
+    assert main(["-solver=solver.prototxt"]) == 0
+    log = capsys.readouterr().err
+    assert "Using GPUs 0" in log
+    assert "Optimization Done." in log
