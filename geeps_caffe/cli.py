@@ -33,6 +33,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "beyond Caffe": {
         "quickstart": "train LeNet on real digits, as a first run",
         "plan": "show what a step does, and with how much memory",
+        "simulate": "show how fast a step would run on a device, with less memory",
         "layers": "describe the layer types and their parameters",
         "run": "run a Python script that imports caffe",
         "version": "show the version; -verbose: what a bug report needs",
@@ -122,7 +123,7 @@ def _without_command(words: list[str]) -> int:
 
 
 #: Commands that read the flags of `caffe` and open their own log.
-_FLAGGED = ("train", "test", "time", "device_query", "plan")
+_FLAGGED = ("train", "test", "time", "device_query", "plan", "simulate")
 
 
 def usage() -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import prototxt
+from geeps_caffe.commands.advice import batch_line, memory_lines
 from geeps_caffe.commands.caffe_flags import (
     memory_of,
     read_line,
@@ -23,11 +24,14 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import EXIT_BUG, UsageError
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.nets import NamedNet, training_net
+from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
 
-Titled: TypeAlias = tuple[str, RunSettings, PlannedNet]
+#: Title, settings, the compiled net, and what it was made of if it is the one trained.
+Titled: TypeAlias = tuple[str, RunSettings, PlannedNet, NamedNet | None]
 
 
 def main(argv: list[str]) -> int:
@@ -38,18 +42,27 @@ def main(argv: list[str]) -> int:
     nets = _solver_nets(line) if line.text("solver") else _model(line)
     faults = 0
     plans: list[Plan] = []
-    for title, settings, net in nets:
+    for title, settings, net, named in nets:
         plan = plan_of(net, settings)
         found = find_faults(plan)
         print(f"{title}\n")
         print(show_plan(plan, net.graph, found[0].position if found else None))
         for fault in found:
             print(f"FAULT: {fault.sentence}")
+        print("\n".join(_advice(settings, net, named)) + "\n")
         faults += len(found)
         plans.append(plan)
     if len(plans) > 1:
         print(_job(plans, bool(memory_of(line))))
     return EXIT_BUG if faults else 0
+
+
+def _advice(
+    settings: RunSettings, net: PlannedNet, named: NamedNet | None
+) -> Iterator[str]:
+    yield from memory_lines(net, settings)
+    if settings.memory is not None and named is not None:
+        yield batch_line(named, settings, trains=bool(net.table_of))
 
 
 def _job(plans: list[Plan], limited: bool) -> str:
@@ -72,8 +85,10 @@ def _solver_nets(line: CommandLine) -> Iterator[Titled]:
     ranks = line.integer("workers")
     settings = run_settings(line, 0, ranks)
     settings = with_budget(solver, path, settings, memory_of(line))
+    named: NamedNet | None = training_net(solver, path, NetState())
     for title, net in solver_nets(solver, path, settings):
-        yield title, settings, net
+        yield title, settings, net, named
+        named = None  # the others are tests
 
 
 def _model(line: CommandLine) -> Iterator[Titled]:
@@ -83,7 +98,8 @@ def _model(line: CommandLine) -> Iterator[Titled]:
     path, settings = line.text("model"), run_settings(line)
     _, _, named = read_model(path, phase, line.integer("level"), stages_of(line))
     with unbound_net(named, settings, backward=phase == "TRAIN") as net:
-        yield f"{phase} net {net.graph.name!r} of {path}", _limited(line, net), net
+        title = f"{phase} net {net.graph.name!r} of {path}"
+        yield title, _limited(line, net), net, named
 
 
 def _limited(line: CommandLine, net: PlannedNet) -> RunSettings:

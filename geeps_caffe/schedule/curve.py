@@ -1,63 +1,45 @@
 """Speed against memory: what a program loses when it may use less."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TypeAlias
 
-from geeps_caffe.schedule.costs import CostModel
+from geeps_caffe.schedule.fit import rounded
+from geeps_caffe.schedule.lifetimes import lifetimes
 from geeps_caffe.schedule.plan import Plan
-from geeps_caffe.schedule.simulate import Simulation, simulate
+from geeps_caffe.schedule.program import Program
+from geeps_caffe.schedule.swaps import least_memory
 
 #: Makes the plan of a program within a budget; None: without a limit.
 PlanFor: TypeAlias = Callable[[int | None], Plan]
-LOSS = 0.01  # of the speed: so much is called no loss
-_HALVINGS = 8
+#: What a plan costs: seconds of a step, or bytes that it moves.
+LossOf: TypeAlias = Callable[[Plan], float]
+LOSS = 0.01  # so much more is called no loss
+_HALVINGS = 7
 
 
-@dataclass(frozen=True)
-class Point:
-    """A budget, the plan within it, and its replay."""
-
-    budget: int
-    plan: Plan
-    result: Simulation
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of a step."""
-        return self.result.seconds
-
-
-def point(budget: int, plan_for: PlanFor, model: CostModel) -> Point:
-    """The plan within a budget, replayed."""
-    plan = plan_for(budget)
-    return Point(budget, plan, simulate(plan, model(plan.program)))
-
-
-def speed_curve(
-    budgets: Sequence[int], plan_for: PlanFor, model: CostModel
-) -> list[Point]:
-    """One point for each budget, none of which is below the least."""
-    return [point(budget, plan_for, model) for budget in budgets]
+def least_of(program: Program) -> int:
+    """Bytes that the largest instruction touches: no budget below can do."""
+    length = max(len(program.instructions), 1)
+    return least_memory(rounded(lifetimes(program)), length)
 
 
 def memory_without_loss(
-    least: int, whole: int, plan_for: PlanFor, model: CostModel
-) -> Point:
-    """The smallest budget found that costs no more than LOSS of the speed.
+    least: int, whole: int, plan_for: PlanFor, loss_of: LossOf
+) -> int:
+    """The smallest budget that costs hardly more than plenty, to within a hundredth.
 
     Args:
         least: bytes of the least memory.
         whole: bytes with which nothing need move.
     """
-    best = point(whole, plan_for, model)
-    allowed = best.seconds * (1 + LOSS)
+    allowed = loss_of(plan_for(whole)) * (1 + LOSS)
+    if loss_of(plan_for(least)) <= allowed:
+        return least
     low, high = least, whole
     for _ in range(_HALVINGS):
         middle = (low + high) // 2
-        found = point(middle, plan_for, model)
-        if found.seconds <= allowed:
-            best, high = found, middle
+        if loss_of(plan_for(middle)) <= allowed:
+            high = middle
         else:
             low = middle
-    return best
+    return high
