@@ -53,7 +53,7 @@ CONFIGS = {
         f"{_GEEPS}/lstm_solver_RGB_googlenet.prototxt.template",
         f"{_GEEPS}/train_test_lstm_RGB_googlenet.prototxt.template",
         1000,
-        {"frames": 2, "videos": 2},
+        {"frames": 2, "videos": 1},
     ),
     "rgb-from-scratch": Config(
         f"{_TUNER}/1part/lstm_solver_RGB.prototxt.template",
