@@ -34,6 +34,7 @@ SCALARS: Mapping[str, type[np.generic]] = {
 ELEMENTS: Mapping[str, tuple[str, ...]] = {
     "int": ("int32",),
     "long long": ("int64",),
+    "unsigned": ("uint32",),
     "float": ("float32",),
     "unsigned char": ("uint8", "bool"),
 }

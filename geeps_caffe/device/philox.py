@@ -6,6 +6,7 @@ record, global record index, iteration, layer). So the same dropout mask falls o
 the same record on every engine, for any number of workers, and after a resume.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,15 +43,19 @@ class Stream:
 
     `records` are the global indices (within the iteration) of the records that this
     worker's batch holds, int64 of shape (batch,); axis 0 of a drawn array is the batch.
+    `draw` gives the bits as an array of a device instead of NumPy's.
     """
 
     seed: int
     layer: int
     iteration: int
     records: Array
+    draw: "Callable[[Stream, Shape], Array] | None" = None
 
     def bits(self, shape: Shape) -> Array:
         """uint32 of `shape`, whose axis 0 goes with `records` (repeated if longer)."""
+        if self.draw is not None:
+            return self.draw(self, shape)
         batch = shape[0] if shape else 1
         each = count(shape[1:])
         records = np.resize(self.records, batch) if batch else self.records[:0]

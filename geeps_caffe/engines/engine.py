@@ -1,8 +1,8 @@
 """What an engine answers: how an operation's arrays lie, and how it is run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from geeps_caffe.device.array import Array, ArrayModule, Shape, count
 from geeps_caffe.device.device import Call as Call
 from geeps_caffe.device.device import Device
+from geeps_caffe.device.philox import Stream
 from geeps_caffe.engines.operations import Operation
 
 
@@ -97,6 +98,9 @@ class RuleCall(Protocol):
         ...
 
 
+Draw: TypeAlias = Callable[[Stream, Shape], Array]  # see `Stream.bits`
+
+
 class Updates(Protocol):
     """Arithmetic on tables where they lie on a device."""
 
@@ -139,6 +143,11 @@ class Engine(Protocol):
     @property
     def updates(self) -> Updates | None:
         """Arithmetic on tables on the device; None where NumPy can do it."""
+        ...
+
+    @property
+    def draw(self) -> Draw | None:
+        """Draws random bits on the device; None where NumPy does."""
         ...
 
     def describe(self, request: Request) -> Description | None:

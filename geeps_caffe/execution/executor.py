@@ -11,7 +11,7 @@ from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.device.events import Step
 from geeps_caffe.device.philox import Stream
 from geeps_caffe.device.streams import COMPUTE
-from geeps_caffe.engines.engine import Call, Engine, Layout, plain_layout
+from geeps_caffe.engines.engine import Call, Draw, Engine, Layout, plain_layout
 from geeps_caffe.execution.layer_code import CodeBinder, Others
 from geeps_caffe.execution.memory import ParamMemory, PlanMemory, TurnArena
 from geeps_caffe.graph.graph import Graph
@@ -64,7 +64,9 @@ class Executor:
         self.graph, self.plan, self.engine = graph, plan, engine
         self.device = engine.device
         self.memory = PlanMemory(plan, params, self.device, turns)
-        self.streams = {n.index: _stream(seed, n.name) for n in graph.nodes}
+        self.streams = {
+            n.index: _stream(seed, n.name, engine.draw) for n in graph.nodes
+        }
         self._tables = tables
         self._poison = poison
         self._code = CodeBinder(
@@ -313,8 +315,8 @@ def _flat(array: Array, dtype: np.dtype[Any]) -> Array:
     return flat.view(dtype) if flat.dtype == np.uint8 else flat
 
 
-def _stream(seed: int, name: str) -> Stream:
-    return Stream(seed, zlib.crc32(name.encode()), 0, np.zeros(1, np.int64))
+def _stream(seed: int, name: str, draw: Draw | None) -> Stream:
+    return Stream(seed, zlib.crc32(name.encode()), 0, np.zeros(1, np.int64), draw)
 
 
 def _first_backward(plan: Plan) -> int:

@@ -18,7 +18,7 @@ class OddEngine:
     name = "odd"
     xp = np
     device = HostDevice()
-    updates = None
+    updates = draw = None
 
     def __init__(self, wants=None):
         self.wants = wants or (lambda request, port: port.split(".")[0][-1] in "02468")

@@ -13,8 +13,16 @@ from geeps_caffe.engines.cuda import OPERATIONS, Entry
 from geeps_caffe.engines.cuda.cudnn import open_cudnn
 from geeps_caffe.engines.cuda.kit import Kit, Pass
 from geeps_caffe.engines.cuda.matrices import Matrices
+from geeps_caffe.engines.cuda.random_bits import draw_bits
 from geeps_caffe.engines.cuda.updates import CudaUpdates
-from geeps_caffe.engines.engine import Call, Description, Layout, Request, SavedArray
+from geeps_caffe.engines.engine import (
+    Call,
+    Description,
+    Draw,
+    Layout,
+    Request,
+    SavedArray,
+)
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.engine import ReferenceEngine
 
@@ -49,6 +57,11 @@ class CudaEngine:
     def updates(self) -> CudaUpdates:
         """The solvers' rules as kernels."""
         return CudaUpdates(self.device)
+
+    @cached_property
+    def draw(self) -> Draw:
+        """Random bits by a kernel."""
+        return partial(draw_bits, self.device)
 
     @cached_property
     def _kit(self) -> Kit:

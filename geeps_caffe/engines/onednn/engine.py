@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
 from geeps_caffe.device.device import Device, HostDevice
-from geeps_caffe.engines.engine import Call, Description, Layout, Request, Updates
+from geeps_caffe.engines.engine import Call, Description, Draw, Layout, Request, Updates
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg, Query
@@ -42,6 +42,7 @@ class OneDnnEngine:
     name = "onednn"
     xp: ArrayModule = np
     updates: Updates | None = None
+    draw: Draw | None = None
 
     def __init__(self, threads: int | None = None) -> None:
         self.device: Device = HostDevice()

@@ -11,6 +11,7 @@ from geeps_caffe.device.device import Device, HostDevice
 from geeps_caffe.engines.engine import (
     Call,
     Description,
+    Draw,
     Layout,
     Request,
     Updates,
@@ -25,6 +26,7 @@ class ReferenceEngine:
     name = "reference"
     xp: ArrayModule = np
     updates: Updates | None = None
+    draw: Draw | None = None
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads  # NumPy's BLAS has its own
