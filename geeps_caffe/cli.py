@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "simulate": "show how fast a step would run on a device, with less memory",
         "layers": "describe the layer types and their parameters",
         "run": "run a Python script that imports caffe",
+        "keygen": "make the key that the hosts of a cluster share",
         "version": "show the version; -verbose: what a bug report needs",
     },
     "data": {

@@ -10,11 +10,14 @@ from geeps_caffe.config.flags import CommandLine, Flag, parse
 from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.param_cache import parse_param_cache
+from geeps_caffe.config.ps_config import ps_config_flags
 from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
+from geeps_caffe.paramserver import Limits
 from geeps_caffe.paramserver.connect import RANK
 from geeps_caffe.schedule.passes import parse_passes
 
+OWN_DATA = "GEEPS_CAFFE_OWN_DATA"  # 1: each worker's files name data of its own
 _EFFECTS = ("stop", "snapshot", "none")
 _EFFECT_HELP = "What to do on a %s signal: stop, snapshot or none"
 
@@ -116,9 +119,44 @@ OURS = (
         "Whether tables travel while other layers compute",
         choices=("layer", "none"),
     ),
+    Flag(
+        "update",
+        "shard",
+        "Who runs the solver's rule: the owner of a table, or each worker as in GeePS",
+        choices=("shard", "worker"),
+    ),
+    Flag("read_my_writes", False, "With -slack: a worker sees its own updates at once"),
+    Flag("batches_per_clock", 1, "Multiplies the solver's iter_size"),
+    Flag("keep_momentum", True, "Take over the history of a solver state"),
+    Flag("stats", "", "File for the workers' statistics, JSON, at the end"),
+    Flag("log_interval", 0, "Log what the parameter server counts every N iterations"),
+    Flag("verbose", False, "Log more of what the parameter server does"),
     Flag("all_outputs", False, "Log all numbers of every output blob"),
     Flag("debug", False, "Show the stack of an error"),
     Flag("help", False, "Show this help"),
+)
+
+CLUSTER = (
+    Flag("machinefile", "", "Hosts that train together, one a line"),
+    Flag("ps_config", "", "GeePS's configuration file; other flags stand before it"),
+    Flag("worker_id", -1, "This process's line of the machine file, from 0"),
+    Flag("port", 0, "Port of the first agent; 0: 9090, or what a launcher says"),
+    Flag("key", "", "The cluster's key, see keygen; needed beyond 127.0.0.1"),
+    Flag("channels", 1, "Connections to each host"),
+    Flag(
+        "wire",
+        "fp32",
+        "How numbers travel between hosts",
+        choices=("fp32", "fp16", "bf16"),
+    ),
+    Flag(
+        "transport",
+        "zmq",
+        "What connects hosts: ZeroMQ, or MPI with one process a host",
+        choices=("zmq", "mpi"),
+    ),
+    Flag("join_seconds", 300, "How long to wait for a worker that does not come"),
+    Flag("silence_seconds", 60, "How long a worker may give no sign of life"),
 )
 
 LOG = (
@@ -129,12 +167,14 @@ LOG = (
     Flag("stderrthreshold", 2, "Severities that standard error gets in any case"),
 )
 
-FLAGS = (*CAFFE, *OURS, *LOG)
+FLAGS = (*CAFFE, *OURS, *CLUSTER, *LOG)
 
 
 def read_line(argv: list[str], command: str) -> CommandLine:
     """Parse a command's arguments, its own name not among them."""
     line = parse(argv, FLAGS)
+    if line.text("ps_config"):
+        line = parse([*ps_config_flags(line.text("ps_config")), *argv], FLAGS)
     if line.words:
         raise UsageError(
             f"{command}: unexpected {line.words[0]!r}; flags begin with '-', and one "
@@ -196,6 +236,10 @@ def run_settings(
             line.text("tables") == "single", line.integer("layers_per_table")
         ),
         overlap=line.text("overlap") == "layer",
+        update=line.text("update"),
+        times=bool(line.text("stats")),
+        keep_momentum=line.switch("keep_momentum"),
+        own_data=environ_flag(os.environ, OWN_DATA),
         param_cache=parse_param_cache(line.text("param_cache")),
         plain_tables=line.switch("plain_tables"),
         costs=line.text("costs"),
@@ -211,6 +255,19 @@ def _level(line: CommandLine) -> int:
     if not 0 <= level <= 3:
         raise UsageError(f"-mm_warning_level is {level}; expected 0 to 3")
     return level
+
+
+def limits_of(line: CommandLine) -> Limits:
+    """How long workers wait for each other."""
+    return Limits(
+        join=float(line.integer("join_seconds")),
+        silence=float(line.integer("silence_seconds")),
+    )
+
+
+def environ_flag(environ: Mapping[str, str], name: str) -> bool:
+    """Whether a variable that this program sets for its workers is set."""
+    return environ.get(name) == "1"
 
 
 def log_settings(line: CommandLine, environ: Mapping[str, str]) -> LogSettings:

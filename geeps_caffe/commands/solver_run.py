@@ -4,15 +4,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from geeps_caffe.commands.caffe_flags import memory_of, run_settings
+from geeps_caffe.commands.caffe_flags import limits_of, memory_of, run_settings
 from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.planning import with_budget
 from geeps_caffe.commands.progress import Progress
 from geeps_caffe.commands.session import Session
 from geeps_caffe.commands.signals import Requests, listen
 from geeps_caffe.commands.solver_lines import scaffolding_lines
+from geeps_caffe.commands.stats import stats_line, write_stats
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.ps_config import read_ps_config
 from geeps_caffe.config.units import show_bytes
 from geeps_caffe.errors import EXIT_INTERRUPTED
 from geeps_caffe.execution.reports import Report
@@ -58,6 +60,7 @@ class _Run:
             trainer.solve()
         finally:
             progress.finish()
+            write_stats(trainer.training, self.line.text("stats"))
             trainer.close()
         session.say("caffe.cpp:250", "Optimization Done.")
         return EXIT_INTERRUPTED if trainer.stopped else 0
@@ -67,6 +70,9 @@ class _Run:
         solver, path = self.document.message, self.document.path
         for warning in self.document.warnings:
             session.warn(warning)
+        if line.text("ps_config"):
+            for text in read_ps_config(line.text("ps_config")).notes:
+                session.warn(text)
         wants_gpu = not line.text("gpu") and solver.solver_mode == _GPU
         device = max(solver.device_id, 0) if wants_gpu else None
         gpus = choose_device(session, line, "caffe.cpp:197", device)
@@ -91,8 +97,14 @@ class _Run:
             session.tell(lines_of(value, session.most_outputs))
             self.watch(value)
 
+        every = self.line.integer("log_interval")
+
         def requested() -> int:
-            progress.update(built[0].iteration)
+            iteration = built[0].iteration
+            progress.update(iteration)
+            if every > 0 and iteration % every == 0:
+                text = stats_line(built[0].training)
+                session.log.write(note(f"Iteration {iteration}, {text}"))
             return self.requests.take()
 
         solver, path = self.document.message, self.document.path
@@ -118,7 +130,9 @@ def _place(
         return run_settings(line, gpus=gpus), None
     rank, ranks = int(environ[RANK]), int(environ[RANKS])
     settings = run_settings(line, rank, ranks, gpus)
-    return settings, open_client(environ, overlap=settings.overlap)
+    return settings, open_client(
+        environ, limits_of(line), settings.overlap, line.switch("read_my_writes")
+    )
 
 
 def _announce(session: Session, trainer: Trainer) -> None:

@@ -6,22 +6,31 @@ from pathlib import Path
 
 import prototxt
 from geeps_caffe.commands.caffe_flags import (
+    limits_of,
     log_settings,
     memory_of,
     read_line,
     require,
     stages_of,
 )
+from geeps_caffe.commands.cluster import (
+    find_cluster,
+    with_job,
+    worker_environment,
+)
 from geeps_caffe.commands.gpus import wanted_gpus
 from geeps_caffe.commands.planning import check_state, check_weights
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
 from geeps_caffe.config.flags import CommandLine
+from geeps_caffe.config.per_worker import find_file
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import UsageError
 from geeps_caffe.paramserver import launch
-from geeps_caffe.paramserver.connect import AGENT
+from geeps_caffe.paramserver.connect import AGENT, RANK
+from geeps_caffe.paramserver.launch import launch_host
 from prototxt import Document
+from prototxt.text import load_text
 
 
 def main(argv: list[str]) -> int:
@@ -29,11 +38,27 @@ def main(argv: list[str]) -> int:
     line = read_line(argv, "train")
     path = require(line, "solver", "Need a solver definition to train.")
     _check(line)
-    document = read_solver(line, path)
-    workers = _workers(line)
-    if workers > 1 and AGENT not in os.environ:
-        command = [sys.executable, "-m", "geeps_caffe", "train", *argv]
-        return launch(command, workers, _log_folder(line))
+    if AGENT in os.environ:
+        return _work(line, path)
+    cluster = find_cluster(line, os.environ, _workers(line))
+    command = [sys.executable, "-m", "geeps_caffe", "train", *argv]
+    folder, limits = _log_folder(line), limits_of(line)
+    if cluster is not None:
+        worker = cluster.places.local[0]
+        document = read_solver(line, path, worker)
+        cluster = with_job(cluster, line, document, worker)
+        environ = worker_environment(os.environ, document, worker)
+        return launch_host(command, cluster, folder, limits, environ)
+    if _workers(line) > 1:
+        read_solver(line, path)  # its faults are told once
+        return launch(command, _workers(line), folder, limits)
+    return _work(line, path)
+
+
+def _work(line: CommandLine, path: str) -> int:
+    """Train in this process, alone or as one of several workers."""
+    rank = os.environ.get(RANK, line.integer("worker_id"))
+    document = read_solver(line, path, max(int(rank), 0))
     with open_session(line) as session:
         return run_solver(session, line, document)
 
@@ -62,15 +87,26 @@ def _log_folder(line: CommandLine) -> Path:
     return Path(log_settings(line, os.environ).folder or ".")
 
 
-def read_solver(line: CommandLine, path: str) -> Document:
+def read_solver(line: CommandLine, path: str, worker: int | None = None) -> Document:
     """The solver with what the flags add to it, as Caffe adds it.
+
+    Args:
+        line: the flags.
+        path: the solver's file.
+        worker: this worker's number, where a file may be meant for one.
 
     Raises:
         PrototxtError: it can't be read.
         InputError: -snapshot or -weights is a file of another kind.
     """
-    document = prototxt.read_solver(path)
+    found = find_file(path, worker)
+    if found.number is None:
+        document = prototxt.read_solver(str(found.path))
+    else:  # a template stands for the workers' files
+        text = found.expand(load_text(found.path))
+        document = prototxt.parse_solver(text, str(found.path))
     solver = document.message
+    solver.iter_size *= line.integer("batches_per_clock")
     solver.train_state.level = line.integer("level")
     solver.train_state.stage.extend(stages_of(line))
     if line.text("snapshot"):

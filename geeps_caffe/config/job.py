@@ -37,6 +37,7 @@ class RunSettings:
     grouping: Grouping = Grouping()
     overlap: bool = True  # tables travel while other layers compute
     update: str = "shard"  # who runs the solver's rule; or "worker", as GeePS did
+    times: bool = False  # measure each layer
     own_data: bool = False  # each worker's files name a database of its own
     keep_momentum: bool = True  # of a solver state that is restored
     seed: int | None = None  # None: the solver's random_seed, or the clock

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import prototxt
+from geeps_caffe.config.per_worker import find_file
 from geeps_caffe.errors import InputError
 from geeps_caffe.graph.build import Source
 from geeps_caffe.graph.filter import NetState
 from prototxt import Document
 from prototxt.embedded import NetField, embedded_net
+from prototxt.text import load_text
 from prototxt.upgrade import Note, upgrade_net
 
 
@@ -165,8 +167,12 @@ def _read(path: str, solver_path: str) -> Document:
         PrototxtError: it can't be read.
         InputError: it is not there, but seen from another folder it is.
     """
+    found = find_file(path)
     try:
-        return prototxt.read_net(path)
+        if found.number is not None:  # a template stands for the workers' files
+            text = found.expand(load_text(found.path))
+            return prototxt.parse_net(text, str(found.path))
+        return prototxt.read_net(str(found.path))
     except prototxt.PrototxtError as error:
         root = _root_of(path, solver_path)
         if Path(path).exists() or root is None:

@@ -106,11 +106,15 @@ class Saving:
         """
         self.report(reports.Restoring(path))
         training, state = self.training, load_state(path)
-        training.history().check(state.history, path)
+        keep = training.settings.keep_momentum
+        if keep:
+            training.history().check(state.history, path)
         if state.learned_net:
             copy_weights(training.net, str(state.weights_path()))
             training.publish_weights()
-        training.history().restore(state.history, path)
+        if keep and training.settings.rank == 0:
+            training.history().restore(state.history, path)
+        training.client.barrier()
         self._before = {}
         for text in self._read_position(path):
             self.report(reports.Notice(text))

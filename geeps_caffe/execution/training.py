@@ -23,6 +23,7 @@ from geeps_caffe.execution.others import Exchange, average_state
 from geeps_caffe.execution.plans import model_of
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.tables import ParamTables
+from geeps_caffe.execution.timing import LayerTimes
 from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
@@ -52,6 +53,7 @@ class Training:
         self.solver, self.settings = solver, settings
         self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)
+        self._times = LayerTimes() if settings.times else None
         self._others = _exchange(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
@@ -164,6 +166,7 @@ class Training:
             rank=settings.rank,
             ranks=settings.ranks,
             global_batch=settings.batch_mode == "global",
+            own_data=settings.own_data,
             synced=settings.batchnorm == "sync",
             seed=self.seed,
         )
@@ -215,7 +218,9 @@ class Training:
             net.follow_sources()
             self.tables.body = body
             net.executor.begin(iteration, self._records(body))
-            if watch is None:
+            if self._times is not None:
+                self._times.step(net, first=body == 0)
+            elif watch is None:
                 net.executor.step(first=body == 0)
             else:
                 watch(watched_step(net, first=body == 0))
@@ -274,6 +279,11 @@ class Training:
         if found is None or found.norm <= self.solver.clip_gradients:
             return None
         return Clipped(found.norm, self.solver.clip_gradients)
+
+    @property
+    def layer_seconds(self) -> dict[str, dict[str, float]]:
+        """Seconds of each layer so far, by direction, where they are measured."""
+        return {} if self._times is None else self._times.seconds
 
     # -- state -----------------------------------------------------------------
 

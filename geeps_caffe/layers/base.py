@@ -39,6 +39,7 @@ class Setting:
     rank: int = 0  # this worker
     ranks: int = 1  # all workers of the job
     global_batch: bool = False  # batch_size is shared out among the ranks
+    own_data: bool = False  # the source holds this rank's records only
     whole_batches: bool = False  # batch i is of rank i mod `ranks`: in test nets
     synced: bool = False  # BatchNorm takes the statistics of all ranks' batches
     seed: int = 1  # of the run, the same on every rank

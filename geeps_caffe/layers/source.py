@@ -94,6 +94,9 @@ class SourceLayer(Layer):
     def share(self, batch_size: int) -> Share:
         """This rank's share of the layer's batches."""
         setting = self.setting
+        if setting.own_data:
+            ranks = setting.ranks if setting.global_batch else 1
+            return share(batch_size // ranks, 0, 1, False)
         if setting.whole_batches:
             found = share(batch_size, 0, 1, False)
             return replace(found, rank=setting.rank, ranks=setting.ranks, whole=True)

@@ -70,6 +70,7 @@ from geeps_caffe.paramserver.assignments import Assignments
 from geeps_caffe.paramserver.follower import Follower
 from geeps_caffe.paramserver.leases import Lease
 from geeps_caffe.paramserver.recording import Kind
+from geeps_caffe.paramserver.stats import TableStats
 from geeps_caffe.paramserver.store import Store
 from geeps_caffe.paramserver.virtual import VirtualClient
 from geeps_caffe.solvers import Clipping
@@ -275,6 +276,11 @@ class Client(VirtualClient):
     def stats(self) -> str:
         """Waiting, bytes and staleness of each table, as JSON."""
         return self._store.stats.as_json()
+
+    def stats_by_table(self) -> dict[str, TableStats]:
+        """The same counters, by the tables' names."""
+        counted = self._store.stats
+        return dict(zip(counted.names, counted.tables, strict=True))
 
     def shutdown(self) -> None:
         """Leave. The others must not need this worker's updates any more."""

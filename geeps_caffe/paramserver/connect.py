@@ -18,7 +18,9 @@ AGENT = "GEEPS_CAFFE_AGENT"  # path of the agent's socket
 
 
 def open_store(
-    environ: Mapping[str, str] | None = None, limits: Limits | None = None
+    environ: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    read_my_writes: bool = False,
 ) -> Store:
     """The store that the environment names; without an agent, one of its own.
 
@@ -35,16 +37,18 @@ def open_store(
     rank, ranks = _number(environ, RANK), _number(environ, RANKS)
     if not 0 <= rank < ranks:
         raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
-    return RemoteStore(SharedLink(Path(environ[AGENT])), rank, ranks, limits)
+    link = SharedLink(Path(environ[AGENT]))
+    return RemoteStore(link, rank, ranks, limits, read_my_writes)
 
 
 def open_client(
     environ: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     overlap: bool = True,
+    read_my_writes: bool = False,
 ) -> Client:
     """A client on `open_store`."""
-    return Client(open_store(environ, limits), overlap)
+    return Client(open_store(environ, limits, read_my_writes), overlap)
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

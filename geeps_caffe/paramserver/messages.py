@@ -76,10 +76,14 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Pull:
-    """The worker wants its copy of a table with slack renewed, at least to `age`."""
+    """The worker wants its copy of a table with slack renewed, at least to `age`.
+
+    Its own updates of later clocks, up to `own`, are to be in the copy too.
+    """
 
     table: int
     age: int
+    own: int = -1
 
 
 @dataclass(frozen=True)

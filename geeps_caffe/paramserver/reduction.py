@@ -61,6 +61,11 @@ class Reduction:
         return out
 
 
+def own_share(reduce: str, workers: int) -> float:
+    """What one worker's update counts in the reduced one, if all count alike."""
+    return 1.0 if reduce == "sum" else 1.0 / workers
+
+
 def _plain_sum(updates: Sequence[Array], out: Array) -> Array:
     total = updates[0]
     for update in updates[1:]:

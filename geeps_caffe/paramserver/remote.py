@@ -50,17 +50,25 @@ class RemoteStore:
 
     Without slack the weights are the owner's own memory: nobody may change them
     between this worker's first and last use in a clock, because its own push is
-    awaited before. With slack the owner renews a copy at the first read of a clock.
+    awaited before. With slack the owner renews a copy at the first read of a clock;
+    with `read_my_writes` this worker's own updates, where they are only added, are in
+    it before those of the others.
     """
 
     def __init__(
-        self, link: Link, rank: int, ranks: int, limits: Limits | None = None
+        self,
+        link: Link,
+        rank: int,
+        ranks: int,
+        limits: Limits | None = None,
+        read_my_writes: bool = False,
     ) -> None:
         self.rank = rank
         self.ranks = ranks
         self.stats = Stats(rank, ranks)
         self._link = link
         self._limits = limits or Limits()
+        self._read_my_writes = read_my_writes
         self._granted: Granted | None = None
         self._answers = 0  # Published and Gathered
         self._met: Met | None = None
@@ -84,6 +92,7 @@ class RemoteStore:
         self._ages = [-1] * len(scheme.tables)  # of the owner's weights
         self._copied = [-1] * len(scheme.tables)  # of this worker's copies
         self._renewed = [-1] * len(scheme.tables)  # the clock of the last copy
+        self._pushed = [-1] * len(scheme.tables)  # the last clock with an update
         self._pulling: int | None = None
         self._updates = [
             np.zeros(table.elements, table.dtype) if table.slack else None
@@ -121,9 +130,16 @@ class RemoteStore:
 
     def _renew(self, table: int, age: int) -> None:
         self._pulling = table
-        self._link.send(Pull(table, max(age, -1)))
+        own = self._pushed[table] if self._shows_own(table) else -1
+        self._link.send(Pull(table, max(age, -1), own))
         what = f"table {self._scheme.tables[table].name!r} with clock {age}"
         self._wait(lambda: self._pulling is None, what)
+
+    def _shows_own(self, table: int) -> bool:
+        """Whether own updates are seen early: those that are only added."""
+        bounded = self._scheme.tables[table].slack != ASYNC
+        added = self._scheme.rule_of(table) is None
+        return self._read_my_writes and bounded and added
 
     def _wait_for_age(self, table: int, age: int) -> None:
         if self._ages[table] >= age:
@@ -145,6 +161,7 @@ class RemoteStore:
             free = clock - 1 if shared.slack == ASYNC else clock - shared.slack - 1
             self._wait_for_age(table, free)
             np.copyto(self._memory.update(self._worker, table, clock), buffer)
+        self._pushed[table] = clock
         self._link.send(Push(table, clock, hyper.iteration, hyper.rate, weight))
         seconds = time.perf_counter() - started
         self.stats.tables[table].count_push(shared.nbytes, seconds)

@@ -27,7 +27,7 @@ from geeps_caffe.paramserver.messages import (
     Push,
 )
 from geeps_caffe.paramserver.norms import Norms
-from geeps_caffe.paramserver.reduction import Reduction
+from geeps_caffe.paramserver.reduction import Reduction, own_share
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.vector_clock import VectorClock
 from geeps_caffe.solvers import Clipping, Hyper, normalization
@@ -233,7 +233,10 @@ class Shard:
         state = self._tables[table]
         due = [(w, pull) for w, pull in state.pulls if state.age >= pull.age]
         state.pulls = [(w, pull) for w, pull in state.pulls if state.age < pull.age]
-        for worker, _ in due:
+        for worker, pull in due:
             copy = self._memory.copy(worker, table)
             np.copyto(copy, self._memory.weights[table])
+            scale = own_share(self._scheme.reduce_of(table), self._workers)
+            for clock in range(state.age + 1, pull.own + 1):
+                copy += self._memory.update(worker, table, clock) * scale
         return [(worker, Copied(table, state.age)) for worker, _ in due]

@@ -92,7 +92,7 @@ _CODES = (  # the place in this table is the kind on the wire
     _fixed(m.Push, "iqqdd"),
     _fixed(m.Close, "qq"),
     _fixed(m.Fresh, "iq"),
-    _fixed(m.Pull, "iq"),
+    _fixed(m.Pull, "iqq"),
     _fixed(m.Copied, "iq"),
     _fixed(m.Flags, "qq"),
     _fixed(m.Clipped, "qd"),

@@ -18,6 +18,11 @@ class Arrivals:
         self._here: list[dict[tuple[int, int], set[tuple[int, int]]]] = [
             {} for _ in scheme.tables
         ]
+        #: The last clock of each piece, by table; where all sources count at once.
+        self._pieces = [
+            {(p.owner, p.index): -1 for block in table for p in block}
+            for table in pieces
+        ]
         self._applied = [
             [-1] * (ranks if table.slack == ASYNC else 1) for table in scheme.tables
         ]
@@ -25,6 +30,10 @@ class Arrivals:
     def age(self, table: int) -> int:
         """All updates up to this clock are in the table."""
         return min(self._applied[table])
+
+    def clock_of(self, table: int, piece: Piece) -> int:
+        """The last clock that a piece has in it."""
+        return self._pieces[table][piece.owner, piece.index]
 
     def note(self, table: int, clock: int, source: int, owner: int, piece: int) -> bool:
         """A piece has the clock of a source (-1: of all); True if it is the last one.
@@ -41,6 +50,8 @@ class Arrivals:
                 f"host {owner})"
             )
         here.add((owner, piece))
+        if source < 0:
+            self._pieces[table][owner, piece] = clock
         if len(here) < self._counts[table]:
             return False
         del self._here[table][key]

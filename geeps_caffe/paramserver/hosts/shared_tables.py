@@ -46,6 +46,7 @@ from geeps_caffe.paramserver.messages import (
     Pull,
     Push,
 )
+from geeps_caffe.paramserver.reduction import own_share
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.vector_clock import VectorClock
 
@@ -260,12 +261,24 @@ class SharedTables:
     def _answer_pulls(self, table: int) -> Outgoing:
         """Renew the copies that the table is fresh enough for."""
         age, waiting = self._arrivals.age(table), self._pulls[table]
-        due = [worker for worker, pull in waiting if age >= pull.age]
+        due = [(worker, pull) for worker, pull in waiting if age >= pull.age]
         self._pulls[table] = [(w, pull) for w, pull in waiting if age < pull.age]
-        for worker in due:
+        for worker, pull in due:
             copy = self._memory.copy(worker, table)
             np.copyto(copy, self._memory.weights[table])
-        return [(worker, Copied(table, age)) for worker in due]
+            self._add_own(worker, pull, copy)
+        return [(worker, Copied(table, age)) for worker, _ in due]
+
+    def _add_own(self, worker: int, pull: Pull, copy: Array) -> None:
+        """Add a worker's own updates that are not in the table yet."""
+        table = pull.table
+        scale = own_share(self._scheme.reduce_of(table), self._places.ranks)
+        for block in self._pieces[table] if pull.own >= 0 else ():
+            for piece in block:
+                first = self._arrivals.clock_of(table, piece) + 1
+                for clock in range(first, pull.own + 1):
+                    update = self._memory.update(worker, table, clock)
+                    copy[piece.where] += update[piece.where] * scale
 
     # Other hosts
 

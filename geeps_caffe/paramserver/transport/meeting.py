@@ -1,0 +1,170 @@
+"""Processes that only know the first one's address tell each other theirs."""
+
+import json
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from geeps_caffe.errors import ParameterServerError, PeerLost, UsageError
+from geeps_caffe.paramserver.transport.addresses import Address
+from geeps_caffe.paramserver.transport.doorman import Doorman
+from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
+
+LOOK_MS = 10  # between two looks
+LONGEST = 4096  # bytes of what one says
+MORE_PATIENCE = 10.0  # seconds: the first one gives up first, and says who is missing
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What one process knows: its number, how many there are, and where to meet."""
+
+    host: int
+    hosts: int
+    master: Address
+    workers: int  # of this process
+
+
+@dataclass(frozen=True)
+class Met:
+    """What all know afterwards, by number."""
+
+    addresses: tuple[Address, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Guest:
+    """Who has come; `sender` is its connection."""
+
+    address: Address
+    workers: int
+    sender: bytes = b""
+
+
+def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
+    """Wait for all; the first one listens at `master`.
+
+    Raises:
+        PeerLost: not all came in time; the missing ones are named.
+        UsageError: a key is needed, or the port is taken.
+    """
+    if key is None and not meeting.master.loopback:
+        raise UsageError(
+            f"the first process is at {meeting.master.name}, so a key is needed: make "
+            "one with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
+            "FILE"
+        )
+    context = zmq_module().Context()
+    try:
+        if meeting.host == 0:
+            return _receive_all(context, meeting, key, seconds)
+        return _ask(context, meeting, key, seconds)
+    finally:
+        context.destroy(linger=2000)
+
+
+def _receive_all(
+    context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
+) -> Met:
+    doorman, door = Doorman(context, key), _door(context, meeting, key)
+    own = _Guest(Address(meeting.master.name, _free_port("")), meeting.workers)
+    guests = {0: own}
+    end = time.monotonic() + seconds
+    while len(guests) < meeting.hosts and time.monotonic() < end:
+        doorman.look()
+        if door.poll(LOOK_MS):
+            _take(door.recv_multipart(), guests, meeting)
+    answer = {
+        "missing": [host for host in range(meeting.hosts) if host not in guests],
+        "hosts": [
+            [guests[h].address.name, guests[h].address.port, guests[h].workers]
+            for h in sorted(guests)
+        ],
+    }
+    for guest in guests.values():
+        if guest.sender:
+            door.send_multipart([guest.sender, json.dumps(answer).encode()])
+    return _read(answer, seconds)
+
+
+def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
+    zmq = zmq_module()
+    door = context.socket(zmq.ROUTER)
+    door.maxmsgsize = LONGEST
+    if key is not None:
+        door.curve_server = True
+        door.curve_publickey, door.curve_secretkey = key.public, key.secret
+    url = meeting.master.url if key is None else f"tcp://*:{meeting.master.port}"
+    try:
+        door.bind(url)
+    except zmq.ZMQError as error:
+        raise UsageError(
+            f"can't listen at {url}: {error.strerror}; set MASTER_PORT or give -port"
+        ) from error
+    return door
+
+
+def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> None:
+    """Note who came; what is no greeting is not heard."""
+    if len(parts) != 2:
+        return
+    try:
+        host, hosts, name, port, workers = json.loads(parts[1])
+        known = 0 < int(host) < meeting.hosts == int(hosts)
+        if known and 0 < int(port) < 65536 and int(workers) > 0:
+            address = Address(str(name), int(port))
+            guests[int(host)] = _Guest(address, int(workers), parts[0])
+    except (ValueError, TypeError):
+        return
+
+
+def _ask(context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
+    line = context.socket(zmq_module().DEALER)
+    line.maxmsgsize = 1 << 20
+    if key is not None:
+        line.curve_serverkey = key.public
+        line.curve_publickey, line.curve_secretkey = key.public, key.secret
+    line.connect(meeting.master.url)
+    own = _own_address(meeting)
+    words = [meeting.host, meeting.hosts, own.name, own.port, meeting.workers]
+    line.send(json.dumps(words).encode())
+    patience = seconds + MORE_PATIENCE
+    if not line.poll(int(patience * 1000)):
+        raise PeerLost(
+            f"rank {meeting.host} (host {socket.gethostname()}, process {os.getpid()}) "
+            f"did not reach rank 0 at {meeting.master.url} within {patience:.0f} s"
+        )
+    try:
+        return _read(json.loads(line.recv()), seconds)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ParameterServerError(f"rank 0 sent no list of hosts: {error}") from error
+
+
+def _own_address(meeting: Meeting) -> Address:
+    """This machine as the first one sees it, and a port that is free now."""
+    master = meeting.master
+    family = socket.getaddrinfo(master.name, master.port)[0][0]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((master.name, master.port))
+        name = str(probe.getsockname()[0])
+    return Address(name, _free_port(name))
+
+
+def _free_port(name: str) -> int:
+    with socket.socket() as free:
+        free.bind((name, 0))
+        return int(free.getsockname()[1])
+
+
+def _read(answer: dict[str, Any], seconds: float) -> Met:
+    if answer["missing"]:
+        which = ", ".join(str(rank) for rank in answer["missing"])
+        raise PeerLost(f"no connection for {seconds:.0f} s from rank {which}")
+    rows = answer["hosts"]
+    return Met(
+        tuple(Address(str(name), int(port)) for name, port, _ in rows),
+        tuple(int(count) for _, _, count in rows),
+    )
