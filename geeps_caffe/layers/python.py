@@ -90,16 +90,16 @@ class Python(Layer):
         for user, blob in zip(self.user_top, top, strict=True):
             user.forget_diff()
             if blob.diff is not None:
-                user.diff[...] = _host(blob.diff)
+                user.diff[...] = self._shown(blob.diff)
         targets = [*zip(self.user_bottom, bottom, strict=True)]
         targets += zip(self.user.blobs, run.params, strict=True)
         for user, blob in targets:
-            if blob.diff is not None and _on_host(blob.diff):
+            if blob.diff is not None and self._in_place(blob.diff):
                 user.show_diff(blob.diff)
         wanted = [blob.diff is not None for blob in bottom]
         self._call(self.user.backward, self.user_top, wanted, self.user_bottom)
         for user, blob in targets:
-            if blob.diff is not None and not _on_host(blob.diff):
+            if blob.diff is not None and not self._in_place(blob.diff):
                 blob.diff[...] = run.xp.asarray(user.diff)
             user.forget_diff()
 
@@ -111,7 +111,15 @@ class Python(Layer):
         )
         for users, blobs in groups:
             for user, blob in zip(users, blobs, strict=True):
-                user.show(_host(blob.data))
+                user.show(self._shown(blob.data))
+
+    def _shown(self, array: Array) -> Array:
+        """The array itself, or a copy of one on a GPU."""
+        return array if self._in_place(array) else array.get()  # type: ignore[attr-defined]
+
+    def _in_place(self, array: Array) -> bool:
+        """Whether the user's code can work on an array where it is."""
+        return self.user.on_device or isinstance(array, np.ndarray)
 
     def _top_shapes(self) -> list[Shape]:
         return [blob.shape for blob in self.user_top]
@@ -123,15 +131,6 @@ class Python(Layer):
         except Exception as error:
             error.add_note(f"in {method.__name__} of {self.title}")
             raise
-
-
-def _host(array: Array) -> Array:
-    """The array itself, or a copy of one on a GPU."""
-    return array if _on_host(array) else array.get()  # type: ignore[attr-defined]
-
-
-def _on_host(array: object) -> bool:
-    return isinstance(array, np.ndarray)
 
 
 def _deliver(run: Run, user: UserBlob, blob: Blob) -> None:

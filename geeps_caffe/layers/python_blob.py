@@ -33,7 +33,7 @@ class UserBlob:
         """Take another shape; values are kept as far as the memory reaches."""
         size = count(dims)
         if size > self._memory.size:
-            self._memory = np.zeros(size, self._memory.dtype)
+            self._memory = np.zeros_like(self._memory, shape=(size,))
         self._data = self._memory[:size].reshape(dims)
 
     def show(self, data: Array) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from geeps_caffe.errors import LayerError, unknown
 from geeps_caffe.layers.base import Layer
@@ -20,8 +20,13 @@ class PythonLayer:
     Before `setup` there are `param_str`, `phase` (0 TRAIN, 1 TEST) and `blobs`. In
     `reshape` the tops get their shapes; it is called before each forward. `backward`
     writes the diffs of the bottoms for which propagate_down is true, and of `blobs`.
+
+    A class that sets `on_device` gets the arrays of a GPU themselves, for CuPy or, by
+    `__cuda_array_interface__`, PyCUDA, and shall work on CuPy's current stream. Others
+    get NumPy's copies of them.
     """
 
+    on_device: ClassVar[bool] = False
     param_str: str
     phase: int
     blobs: UserBlobs
