@@ -1,6 +1,7 @@
 """The update rule's history in Caffe's order: a blob or two for each learnable blob."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -9,14 +10,23 @@ from geeps_caffe.engines.engine import Engine, Layout, plain_layout
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.tables import ParamTables
-from geeps_caffe.paramserver import Client
+
+
+class Owner(Protocol):
+    """Who has the rule's history arrays: the client's tables, or this worker."""
+
+    def history(self, table: str) -> list[Array]:
+        """Those of a table."""
+
+    def assign_history(self, table: str, slots: Sequence[Array]) -> None:
+        """Replace them."""
 
 
 class History:
     """Reads and writes the history slots of the tables as plain blobs."""
 
     def __init__(
-        self, net: PlannedNet, tables: ParamTables, client: Client, slots: int
+        self, net: PlannedNet, tables: ParamTables, client: Owner, slots: int
     ) -> None:
         self._net, self._tables, self._client = net, tables, client
         self.slots = slots  # history arrays of the rule for each learnable blob

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from geeps_caffe.errors import GeepsCaffeError, PeerLost
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.reports import Report
 from geeps_caffe.execution.snapshot import (
+    SnapshotFiles,
     file_names,
     load_state,
     position_writer,
@@ -24,6 +26,11 @@ from geeps_caffe.execution.weights import copy_weights, weights_writer
 from geeps_caffe.files import FileSystem, write_together
 from geeps_caffe.solvers import Start, current_step
 from prototxt import PrototxtError
+
+
+def own_state(path: str, rank: int) -> str:
+    """A worker's own solver state, where workers run the rule."""
+    return f"{path}.{rank}" if rank else path
 
 
 def prepare(solver: Any, path: str, rank: int, disk: FileSystem) -> None:
@@ -69,6 +76,7 @@ class Saving:
         training, solver = self.training, self.training.solver
         names = file_names(solver, self.path, iteration)
         if training.settings.rank != 0:
+            self._write_own_history(names, iteration, start)
             return names.weights
         self.report(reports.Snapshotting(names.weights, "weights", names.hdf5))
         self.report(reports.Snapshotting(names.state, "state", names.hdf5))
@@ -86,6 +94,18 @@ class Saving:
         )
         self.saved = iteration
         return names.weights
+
+    def _write_own_history(
+        self, names: SnapshotFiles, iteration: int, start: Start
+    ) -> None:
+        """Where workers run the rule: a state for each, beside that of rank 0."""
+        training = self.training
+        if training.own_rule is None:
+            return
+        path = own_state(names.state, training.settings.rank)
+        step = current_step(training.solver, max(iteration - 1, 0), start)
+        state = state_writer(names, iteration, training.history().blobs(), step)
+        write_together([(path, state)], self.disk)
 
     def try_to_write(self, iteration: int, start: Start) -> None:
         """A snapshot on the way: if it fails, training goes on."""
@@ -112,7 +132,10 @@ class Saving:
         if state.learned_net:
             copy_weights(training.net, str(state.weights_path()))
             training.publish_weights()
-        if keep and training.settings.rank == 0:
+        own = own_state(path, training.settings.rank)
+        if keep and training.own_rule is not None and Path(own).exists():
+            training.history().restore(load_state(own).history, own)
+        elif keep and (training.settings.rank == 0 or training.own_rule is not None):
             training.history().restore(state.history, path)
         training.client.barrier()
         self._before = {}

@@ -1,6 +1,6 @@
 """The learnable blobs of a training net as tables of the GeePS client."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class ParamTables:
         self._program, self._graph = program, graph
         self._handles: list[list[int | None]] = []  # by body, then by ordinal
         self.body = 0
+        #: Called with a table's name before its update is handed in.
+        self.finish: Callable[[str], None] | None = None
 
     def create(
         self,
@@ -35,13 +37,14 @@ class ParamTables:
         reduce: str,
         hyper: Hyper,
         slack: int = 0,
-    ) -> None:
+    ) -> list[ServerTable]:
         """Create the tables at the client, in the order of first use."""
         for key in self._program.params:
             if key in tables:
                 self.keys.setdefault(tables[key], []).append(key)
         made = [self._table(name, keys, slack) for name, keys in self.keys.items()]
         self.client.create_tables(made, rule, reduce, hyper)
+        return made
 
     def _table(self, name: str, keys: list[str], slack: int) -> ServerTable:
         dtype = np.dtype(self._program.options.dtype)
@@ -110,7 +113,7 @@ class ParamTables:
         if isinstance(instruction, Clock):
             return self._clock
         assert isinstance(instruction, Table)
-        call = getattr(self.client, instruction.call)
+        call = self._client_call(instruction)
         if len(self._handles) == 1:
             handle = self._handles[0][ordinal]
             return lambda: call(handle)
@@ -121,6 +124,18 @@ class ParamTables:
                 call(handle)
 
         return of_this_body
+
+    def _client_call(self, instruction: Table) -> Callable[[int | None], object]:
+        call: Callable[[int | None], object] = getattr(self.client, instruction.call)
+        finish, name = self.finish, instruction.table
+        if finish is None or instruction.call != "update":
+            return call
+
+        def finished(handle: int | None) -> None:
+            finish(name)
+            call(handle)
+
+        return finished
 
     def _clock(self) -> None:
         if self.body == len(self._handles) - 1:

@@ -25,11 +25,12 @@ from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.execution.timing import LayerTimes
 from geeps_caffe.execution.weights import fill_params
+from geeps_caffe.execution.worker_rule import WorkerRule
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
-from geeps_caffe.paramserver import Client, LocalStore
+from geeps_caffe.paramserver import ADD, Client, LocalStore
 from geeps_caffe.paramserver.on_device import DeviceTables
 from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
@@ -60,6 +61,7 @@ class Training:
         self.limits = limits_of(settings, self.engine)
         self.named_tests = nets.tests
         self.net = self._training_net(nets.training)
+        self.own_rule: WorkerRule | None = None
         self.tables = self._make_tables()
         self.net.tables = self.tables
         self.batch = largest_batch(self.net.graph)
@@ -179,13 +181,17 @@ class Training:
         tables = ParamTables(self.client, self.net.program, self.net.graph)
         if self.net.table_of:
             hyper = read_hyper(self.solver, 0.0, 0)
-            tables.create(
+            by_worker = self.settings.update == "worker"
+            made = tables.create(
                 self.net.table_of,
-                self.rule.type_name,
+                ADD if by_worker else self.rule.type_name,
                 self.settings.reduce,
-                hyper,
+                replace(hyper, clip_gradients=-1.0) if by_worker else hyper,
                 self.settings.slack,
             )
+            if by_worker:
+                self.own_rule = WorkerRule(self.rule, hyper, self.client, made)
+                tables.finish = self.own_rule.apply
             tables.record(self.bodies)
             tables.lend(self.net.params)
         return tables
@@ -214,6 +220,8 @@ class Training:
         net, total = self.net, 0.0
         if self.tables.keys:
             self.client.set_hyper(rate, iteration)
+        if self.own_rule is not None:
+            self.own_rule.set_hyper(rate, iteration)
         for body in range(self.bodies):
             net.follow_sources()
             self.tables.body = body
@@ -289,7 +297,8 @@ class Training:
 
     def history(self) -> History:
         """The update rule's history blobs."""
-        return History(self.net, self.tables, self.client, len(self.rule.slots))
+        owner = self.own_rule or self.client
+        return History(self.net, self.tables, owner, len(self.rule.slots))
 
     def _sources(self) -> dict[str, SourceLayer]:
         return {

@@ -139,6 +139,39 @@ def test_a_snapshot_has_the_statistics_of_all_ranks(place):
         np.testing.assert_allclose(found[0], statistics, 1e-6)
 
 
+def test_two_workers_go_on_from_a_snapshot_as_if_unbroken(place):
+    write(place, normalization="", solver="snapshot: 4 snapshot_after_train: false")
+
+    def whole(trainer):
+        trainer.step(9)
+
+    def resumed(trainer):
+        trainer.restore("snap_iter_4.solverstate")
+        trainer.step(5)
+
+    for update in ("shard", "worker"):
+        unbroken = together(2, whole, update=update)
+        assert (place / "snap_iter_4.solverstate.1").exists() == (update == "worker")
+        gone_on = together(2, resumed, update=update)
+        # the files hold floats
+        assert largest_difference(unbroken, gone_on) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Nesterov"])
+@pytest.mark.parametrize("more", ["", "iter_size: 2"])
+def test_a_rule_that_workers_run_is_that_of_one_worker(place, kind, more):
+    write(place, normalization="", solver=f'type: "{kind}" {more}')
+    by_workers = together(3, ten_steps, update="worker")
+    assert largest_difference(alone(ten_steps), by_workers) < 1e-9
+    assert largest_difference(alone(ten_steps, update="worker"), by_workers) < 1e-9
+
+
+def test_workers_that_run_the_rule_can_not_clip_together(place):
+    write(place, solver="clip_gradients: 1")
+    with pytest.raises(UsageError, match="give -update shard"):
+        alone(ten_steps, update="worker")
+
+
 @pytest.mark.parametrize("test_on", ["all", "first"])
 @pytest.mark.parametrize("ranks", [2, 3, 7])
 def test_a_test_on_several_ranks_is_that_of_one_to_the_last_bit(ranks, test_on):

@@ -52,8 +52,12 @@ class Worker:
     def run(self):
         self.turn.acquire()
         try:
-            store = RemoteStore(ScheduledLink(self), self.rank, self.network.ranks)
-            client = Client(store, self.network.overlap)
+            network = self.network
+            link = ScheduledLink(self)
+            store = RemoteStore(
+                link, self.rank, network.ranks, None, network.read_my_writes
+            )
+            client = Client(store, network.overlap)
             self.outcome = self.program(client)
             client.shutdown()
         except Killed:
@@ -82,6 +86,8 @@ class Worker:
 
 class Network:
     """Runs `program(client)` for each rank; outcomes are results or exceptions."""
+
+    read_my_writes = False
 
     def __init__(self, ranks, seed, program, overlap=True):
         self.ranks = ranks

@@ -20,6 +20,8 @@ class Replicas:
 
     def __init__(self, scheme: Scheme, seen: Sequence[Array], wire: WireType) -> None:
         self._dtypes = [np.dtype(table.dtype) for table in scheme.tables]
+        #: Without slack nothing can change before all hosts have what was sent.
+        self._steady = [table.slack == 0 for table in scheme.tables]
         self._wire = wire
         self.seen = seen
         self.exact = seen if wire.exact else [np.array(array) for array in seen]
@@ -28,7 +30,7 @@ class Replicas:
         """A changed piece of the own block as it travels; seen here from now on."""
         exact, seen = self.exact[table][piece.where], self.seen[table][piece.where]
         if self._wire.exact:
-            return seen
+            return seen if self._steady[table] else np.array(seen)
         data = self._wire.encode(exact - seen)
         seen += self._wire.decode(data, self._dtypes[table])
         return data

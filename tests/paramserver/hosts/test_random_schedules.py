@@ -71,6 +71,46 @@ def test_no_worker_reads_older_values_than_slack_allows(slack):
         assert ClusterNetwork((2, 1), seed, program).run() == [[30.0] * 3] * 3
 
 
+class Seeing(Network):
+    read_my_writes = True
+
+
+class SeeingCluster(ClusterNetwork):
+    read_my_writes = True
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed, program: Seeing(3, seed, program),
+        lambda seed, program: SeeingCluster((2, 1), seed, program),
+    ],
+    ids=["one host", "two hosts"],
+)
+def test_a_worker_that_reads_its_writes_sees_all_of_its_own(make):
+    early = 0
+    for seed in range(20):
+        seen = []
+
+        def program(client, seen=seen):
+            run = Program(client, tables(slack=2), rule="add", reduce="sum")
+            run.start()
+            mine = 100.0**client.rank  # digits tell whose updates are in a sum
+            for clock in range(8):
+                for values in run.step([np.full(t.size, mine) for t in tables()]):
+                    own = (values // mine) % 100
+                    assert np.all(own == clock)
+                    seen.append(values[0] / sum(100.0**r for r in range(3)) - clock)
+            client.barrier()
+            return [client.values(t.name)[0] for t in tables()]
+
+        expected = 8 * sum(100.0**rank for rank in range(3))
+        outcomes = make(seed, program).run()
+        assert outcomes == [[expected] * 3] * 3
+        early += sum(difference != 0 for difference in seen)
+    assert early  # others' were not always there
+
+
 def test_a_fast_worker_gets_ahead_by_its_slack_and_no_further():
     gaps = set()
     for seed in range(40):

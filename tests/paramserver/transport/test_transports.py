@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from geeps_caffe.errors import PeerLost
 from geeps_caffe.paramserver import Limits, Scheme, Table
 from geeps_caffe.paramserver.agent import Agent
+from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.messages import (
     PROTOCOL,
     Beat,
@@ -52,7 +54,11 @@ class Shared:
     """The agent of `shared`, in a thread."""
 
     def __init__(self, folder):
-        self.agent = Agent(folder / "agent", 2, Limits())
+        limits = Limits()
+        now = time.monotonic()
+        self.agent = Agent(
+            folder / "agent", lambda take: Host(2, take, now, limits), limits
+        )
         self.thread = threading.Thread(target=self.agent.run)
         self.thread.start()
         self.ended = False
