@@ -175,10 +175,17 @@ def plain(value):
 def own(value, machine):
     """Results as arrays of the double: CuPy has no numbers of its own."""
     if isinstance(value, np.ndarray | np.generic):
-        return DeviceArray(np.asarray(value), machine)
+        return _made(np.asarray(value), machine)
     if type(value) in (tuple, list) and any(isinstance(v, np.ndarray) for v in value):
         return type(value)(own(v, machine) for v in value)
     return value
+
+
+def _made(host, machine):
+    """A result; where it is no view, its memory is new, whatever was there before."""
+    if host.base is None and machine.order is not None:
+        machine.order.forget([span(host)])
+    return DeviceArray(host, machine)
 
 
 def _arrays(value):

@@ -53,6 +53,11 @@ class Order:
         for run in self._runs(leaves):
             run.left = True
 
+    def forget(self, spans):
+        """Memory that was given back has been taken anew."""
+        for run in self._runs(spans):
+            run.written, run.read, run.left = None, {}, False
+
     def _after(self, clock, stream, other, what, does):
         if other is None or other[0] is stream:
             return

@@ -113,6 +113,7 @@ def fill_inputs(net, rng):
             array[...] = np.arange(len(array))[:, None] > 0
         else:
             array[...] = rng.standard_normal(array.shape)
+        net.executor.copy_in(net.program.data[blob], array)
 
 
 def check_same(found, wanted):
