@@ -1,4 +1,4 @@
-"""The same bits at any budget on the double: swaps on queues, late, their order checked.
+"""The same bits at any budget on the double: swaps on queues, late, order checked.
 
 The nets are those that the other engines train; what leaves is poisoned.
 """
