@@ -70,7 +70,7 @@ def _plan_net(program: Program, graph: Graph, planning: Planning) -> Plan:
     if planning.recompute and planning.budget and not program.options.keep_all:
         nodes = {n.index for n in graph.nodes if n.type in REPEATABLE}
         model, budget = planning.model, planning.budget
-        program = best_recomputed(program, nodes, budget, planner, model)
+        return best_recomputed(program, nodes, budget, planner, model)
     return make_plan(program, planning.budget, planning.share, planner)
 
 

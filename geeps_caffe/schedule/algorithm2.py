@@ -112,11 +112,12 @@ def moved_bytes(accesses: Sequence[Access], placement: Placement) -> int:
     Tables that are not pinned come in at each read and leave at each update; the
     traffic of pinned ones with the parameter server is not counted.
     """
-    moved = 0
+    moved, sizes = 0, local_rows(accesses)
     for access in accesses:
         pinned = access.name in placement.locals_
         if access.call in (_LOCAL, "post_local_access"):
-            moved += rows_of(access) * (not pinned and (access.fetch or access.keep))
+            copied = not pinned and (access.fetch or access.keep)
+            moved += sizes[access.name] * copied
         elif access.call in ("read", "update"):
             moved += rows_of(access) * (access.name not in placement.tables)
     return moved * ROW_BYTES

@@ -16,13 +16,14 @@ from geeps_caffe.schedule.instructions import (
     Instruction,
     Reorder,
 )
-from geeps_caffe.schedule.plan import Planner, make_plan
+from geeps_caffe.schedule.plan import Plan, Planner, make_plan
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.simulate import simulate
 
 #: A pass is worth it if it takes at most this share of the time that its results take
 #: to be swapped out and in.
 SHARES = (0.05, 0.5, 2.0)
+_FREE = 0.998  # of the speed of computing alone: nothing can be gained
 AGAIN = "~"  # at the end of the names of what is computed again
 
 
@@ -41,24 +42,28 @@ def best_recomputed(
     budget: int,
     planner: Planner,
     model: CostModel,
-) -> Program:
-    """The program with as much recomputed as makes its step fastest.
+) -> Plan:
+    """The plan with as much recomputed as makes its step fastest.
 
     Args:
         nodes: those whose forward may run twice.
         budget: bytes of the arena.
     """
-    costs = model(program)
-    best, least = program, simulate(make_plan(program, budget, planner=planner), costs)
-    if least.speed > 0.999:
+    costs, tried = model(program), {()}
+    best = make_plan(program, budget, planner=planner)
+    found = simulate(best, costs)
+    if found.speed > _FREE:
         return best
-    seconds = least.seconds
+    seconds = found.seconds
     for share in SHARES:
-        tried = recomputed(program, _worth(program, nodes, costs, share))
-        plan = make_plan(tried, budget, planner=planner)
-        found = simulate(plan, model(tried)).seconds
-        if found < seconds:
-            best, seconds = tried, found
+        passes = tuple(_worth(program, nodes, costs, share))
+        if passes in tried:
+            continue
+        tried.add(passes)
+        plan = make_plan(recomputed(program, passes), budget, planner=planner)
+        found = simulate(plan, model(plan.program))
+        if found.seconds < seconds:
+            best, seconds = plan, found.seconds
     return best
 
 

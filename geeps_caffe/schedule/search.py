@@ -9,7 +9,7 @@ candidates, so there is a plan whenever there is one; and none is kept that move
 than GeePS's Algorithm 2 would.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ PRICES = (0.1, 1.0, 10.0)  # what a hidden second of copying costs
 PARTS = (1.0, 0.97, 0.92, 0.85)  # of the budget, where holes are in the way
 ROUNDS = 4  # in which stalls are made dearer
 _DEARER = 4.0
+_FREE = 0.998  # of the speed of computing alone
 _PLENTY = 1 << 60  # bytes, where there is no budget
 _MANY = 2500  # instructions above which one price is tried
 
@@ -77,6 +78,7 @@ class _Search:
         self._costs, self._time = costs, timeline(costs)
         self._length = max(len(program.instructions), 1)
         self._problem = Problem(rounded(lives), self._length, self._time)
+        self._known: dict[Hashable, _Candidate | None] = {}  # by what stays when
 
     def best(self) -> Packing:
         """The places of the best plan."""
@@ -93,18 +95,24 @@ class _Search:
         return min(allowed, key=_Candidate.order).packing
 
     def _is_free(self, candidate: _Candidate) -> bool:
-        """Whether it could not be better: nothing stalls."""
-        return candidate.result.speed > 0.9999
+        """Whether it could hardly be better: next to nothing stalls."""
+        return candidate.result.speed > _FREE
 
     def _algorithm2(self) -> int:
-        """Bytes that Algorithm 2 would move within the budget."""
+        """Bytes that Algorithm 2 would move within the budget.
+
+        What it pins of leases comes from or goes to the parameter server all the same.
+        """
         if self._budget is None:
-            return 0
+            return _PLENTY
         accesses = record(self._program)
         try:
-            return moved_bytes(accesses, place_rows(accesses, self._budget))
+            placement = place_rows(accesses, self._budget)
         except PlanError:
-            return 1 << 62
+            return _PLENTY
+        pinned = placement.locals_.intersection(self._program.leases)
+        once = sum(self._lives[name].nbytes for name in pinned)
+        return moved_bytes(accesses, placement) + once
 
     def _others(self) -> Iterator[_Candidate]:
         prices = PRICES if self._length < _MANY else PRICES[1:2]
@@ -125,11 +133,7 @@ class _Search:
                     break
 
     def _packed(self, aim: Aim, dear: Mapping[str, float]) -> _Candidate | None:
-        packing = self._pack(aim, dear)
-        return None if packing is None else self._candidate(packing)
-
-    def _pack(self, aim: Aim, dear: Mapping[str, float]) -> Packing | None:
-        """Places within the budget, or None if holes or copies take too much."""
+        """A plan within the budget, or None if holes or copies take too much."""
         touched = touched_bytes(self._problem.lives, self._length)
         most = _PLENTY if self._budget is None else self._budget
         for part in PARTS:
@@ -138,9 +142,13 @@ class _Search:
             chosen = place_by_time(self._problem, limit, aim, dear)
             if load_of(chosen, self._length).max() > most:
                 continue
-            packing = Packing(*place(chosen, self._length, self._budget))
-            if packing.size <= most:
-                return packing
+            key = frozenset(chosen)
+            if key not in self._known:
+                packing = Packing(*place(chosen, self._length, self._budget))
+                fits = packing.size <= most
+                self._known[key] = self._candidate(packing) if fits else None
+            if self._known[key] is not None:
+                return self._known[key]
         return None
 
     def _candidate(self, packing: Packing) -> _Candidate:

@@ -12,6 +12,7 @@ from geeps_caffe.errors import PlanError
 from geeps_caffe.schedule.check import check_plan
 from geeps_caffe.schedule.instructions import SwapIn
 from tests.execution.made_up_jobs import LSTM, parsed_net, read_net, solve, without_data
+from tests.schedule.large_model import inner_products
 
 LENET = Path(__file__).parents[2] / "models" / "lenet" / "train_val.prototxt"
 BASE = RunSettings(seed=1, poison=True)
@@ -125,3 +126,23 @@ def test_googlenet_learns_the_same_bits(corpus, cache):
     source = without_data(read_net(corpus / "zoo" / path), 1)
     settings = replace(BASE, param_cache=CACHES[cache], costs="k20c")
     check_any_budget(source, settings, steps=1, factors=(1.0, 1.3))
+
+
+# -- a model that is larger than the arena -------------------------------------
+
+
+@pytest.mark.slow
+def test_a_hundredth_of_figure_13_learns_in_a_hundredth_of_its_memory():
+    """56 layers of 4 MB, of 200 records, in 50 MB; its state is above 700 MB."""
+    text = inner_products(1000, 200, source="DummyData")
+    settings = replace(BASE, memory=50_000_000, param_cache=ParamCache(), costs="k20c")
+    found, plan = solve(parsed_net(text), settings, 2)
+    assert plan.arena_bytes <= 50_000_000
+    params = sum(values.nbytes for values in found.values())
+    assert params > 200e6
+    assert plan.total_bytes + params > 700e6
+    small = replace(settings, memory=None, param_cache=None, costs="")
+    wanted, _ = solve(parsed_net(text), small, 2)
+    for key, values in wanted.items():
+        np.testing.assert_array_equal(found[key], values, key)
+        assert np.isfinite(values).all()

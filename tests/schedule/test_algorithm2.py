@@ -100,6 +100,15 @@ def test_what_moves_is_what_is_fetched_and_kept_without_a_pin():
     assert moved_bytes(BY_HAND, place(28)) == (3 + 5 + 5) * ROW_BYTES
 
 
+def test_a_close_needs_no_size_of_its_own():
+    bare = [
+        Access(a.call, a.name, 0, a.fetch, a.keep) if "post" in a.call else a
+        for a in BY_HAND
+    ]
+    placement = place(28)
+    assert moved_bytes(bare, placement) == moved_bytes(BY_HAND, placement)
+
+
 def test_adamlike_takes_what_the_papers_table_says():
     accesses = record_layers(graph_of(ADAMLIKE.read_text()))
     params = sum(table_rows(accesses).values()) * ROW_BYTES
