@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geeps_caffe.engines.onednn.library import OneDnnMissing
-from geeps_caffe.engines.table import ENGINES
+from geeps_caffe.engines.table import ENGINES, open_engine
 from tests.engines.battery import (
     Trial,
     assert_close,
@@ -31,7 +31,7 @@ from tests.engines.cases import (
 @pytest.fixture(scope="module", params=[e for e in ENGINES if e != "cuda"])
 def engine(request):
     try:
-        return ENGINES[request.param](2)
+        return open_engine(request.param, 2)
     except OneDnnMissing as missing:
         pytest.skip(str(missing))
 
