@@ -10,9 +10,10 @@ SINGLE = "all layers"  # the name of the only table
 
 
 def assign_tables(graph: Graph, grouping: Grouping | None = None) -> dict[str, str]:
-    """Param key -> table, for all blobs of layers that learn any.
+    """Param key -> table, for all blobs of layers that learn or decay.
 
-    Statistics and layers that learn nothing stay with the worker.
+    Statistics, layers whose blobs have no rate, and nets that learn nothing stay with
+    the worker. A layer under no loss gets no gradient, but Caffe lets it decay.
     """
     owners = _owners(graph)
     groups = _groups(graph, owners, grouping or Grouping())
@@ -23,14 +24,15 @@ def assign_tables(graph: Graph, grouping: Grouping | None = None) -> dict[str, s
 
 
 def _owners(graph: Graph) -> dict[str, list[str]]:
-    """Layers that learn, in the order of the net, and their blobs' keys."""
+    """Layers with a rate, in the order of the net, and their blobs' keys."""
+    found: dict[str, list[str]] = {}
+    if not any(any(node.learns) for node in graph.nodes):
+        return found
     learned = {
         key.rsplit("/", 1)[0]
-        for node in graph.nodes
-        for key, wanted in zip(node.params, node.learns, strict=True)
-        if wanted
+        for key, param in graph.params.items()
+        if param.lr_mult != 0 and not param.state
     }
-    found: dict[str, list[str]] = {}
     for key, param in graph.params.items():
         owner = key.rsplit("/", 1)[0]
         if owner in learned and not param.state:

@@ -35,6 +35,7 @@ class Backward:
     opened: set[str] = field(default_factory=set)  # tables with an update buffer
     written: set[str] = field(default_factory=set)  # gradients that hold a value
     _learned_keys: dict[str, list[str]] = field(default_factory=dict)  # by table
+    _idle: dict[str, list[str]] = field(default_factory=dict)  # by table
 
     def run(self) -> None:
         """Emit all of it."""
@@ -44,6 +45,7 @@ class Backward:
         for node in nodes:
             self.uses.update(self._learned_tables(node))
             self._note_keys(node)
+        self._note_idle()
         for node in nodes:
             program.node = node.index
             if node.layer.is_source:
@@ -52,6 +54,9 @@ class Backward:
                 self._view(node)
             else:
                 self._compute(node)
+        for table in [name for name in self._idle if name not in self.opened]:
+            self._open(table)
+            self._hand_in(table)
 
     # -- gradients of tops -----------------------------------------------------
 
@@ -307,6 +312,15 @@ class Backward:
                 if key not in keys:
                     keys.append(key)
 
+    def _note_idle(self) -> None:
+        """Blobs with a rate that lie under no loss: they still decay, as in Caffe."""
+        params = self.forward.graph.params
+        for key, table in self.forward.tables.items():
+            keys = self._learned_keys.setdefault(table, [])
+            if key not in keys and params[key].lr_mult != 0:
+                keys.append(key)
+                self._idle.setdefault(table, []).append(key)
+
     def _open(self, table: str) -> None:
         """Ask for an update buffer; it starts at zero where gradients are added up."""
         program, keys = self.forward.program, self._learned_keys[table]
@@ -316,15 +330,20 @@ class Backward:
         if program.options.accumulate:
             for name in gradients:
                 program.emit(Fill(name, 0.0, "first"))
+        else:
+            for key in self._idle.get(table, ()):
+                program.emit(Fill(f"{key}.diff", 0.0))
 
     def _finish(self, tables: list[str]) -> None:
         """Hand in every table whose last gradient has been written."""
         for table in tables:
             self.uses[table] -= 1
             if not self.uses[table]:
-                keys = self._learned_keys[table]
-                gradients = tuple(f"{key}.diff" for key in keys)
-                self.forward.program.emit(Table("update", table, gradients, "push"))
+                self._hand_in(table)
+
+    def _hand_in(self, table: str) -> None:
+        gradients = tuple(f"{key}.diff" for key in self._learned_keys[table])
+        self.forward.program.emit(Table("update", table, gradients, "push"))
 
 
 def _split_port(port: str) -> tuple[str, int]:
