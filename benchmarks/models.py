@@ -22,6 +22,7 @@ class Model:
     batch: int
     image: Shape
     classes: int
+    rate: float = 1e-4  # at which rounding does not grow into other losses
 
 
 MODELS = {
@@ -45,6 +46,7 @@ MODELS = {
         8,
         (3, 224, 224),
         1000,
+        1e-7,
     ),
     "vgg16": Model(
         "mqingkui__vgg-prototxt/VGG_ILSVRC_16_layers_train_val.prototxt",
@@ -68,11 +70,11 @@ def read_model(model: Model, corpus: Path) -> Any:
     return found
 
 
-def solver_of(message: Any) -> Any:
-    """SGD with momentum and weight decay, at a rate that keeps every net stable."""
+def solver_of(model: Model, message: Any) -> Any:
+    """SGD with momentum and weight decay."""
     return SolverParameter(
         net_param=message,
-        base_lr=1e-4,
+        base_lr=model.rate,
         lr_policy="fixed",
         momentum=0.9,
         weight_decay=5e-4,

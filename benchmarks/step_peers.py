@@ -53,7 +53,7 @@ class Ours:
 
     def __init__(self, task: Task) -> None:
         model = MODELS[task.net]
-        solver = solver_of(read_model(model, Path(task.corpus)))
+        solver = solver_of(model, read_model(model, Path(task.corpus)))
         settings = RunSettings(
             engine="onednn", threads=task.threads, seed=SEED, share=task.share
         )
@@ -95,7 +95,7 @@ class Torch:
             for node in graph.nodes
             if node.type == "Dropout"
         }
-        solver = solver_of(None)
+        solver = solver_of(model, None)
         groups = self.net.groups(solver.base_lr, solver.weight_decay)
         self.optimizer = torch.optim.SGD(groups, lr=1.0, momentum=solver.momentum)
 

@@ -78,7 +78,7 @@ def make_plan(
     Args:
         budget: most bytes of the arena; None: as many as it takes.
         share: whether storages may take turns in one place by lifetime; by default
-            only where a budget asks for it and not every blob is to stay readable.
+            unless every blob is to stay readable.
         planner: decides what leaves the arena when; `search.cost_aware` knows costs.
 
     Raises:
@@ -87,7 +87,7 @@ def make_plan(
     lives = lifetimes(program)
     length = max(len(program.instructions), 1)
     if share is None:
-        share = budget is not None and not program.options.keep_all
+        share = not program.options.keep_all
     if not share:
         lives = {n: _whole_step(life) for n, life in lives.items()}
     least = least_memory(rounded(lives), length)

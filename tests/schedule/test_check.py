@@ -187,7 +187,7 @@ def test_a_copy_in_host_memory_that_is_out_of_date():
     program.emit(Fill("a", 1.0))
     program.emit(Fill("b", 1.0))
     program.emit(Accumulate("b", "a"))
-    plan = make_plan(program)
+    plan = make_plan(program, share=False)
     out, back = SwapOut("a"), SwapIn("a")
     entries = list(plan.instructions)
     spoilt = replace(

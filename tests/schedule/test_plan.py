@@ -93,7 +93,7 @@ def plan_of(text, budget=None, share=None, **options):
 
 
 def test_side_by_side_everything_has_its_own_place():
-    plan = plan_of(TINY)
+    plan = plan_of(TINY, share=False)
     assert text_of(plan) == SIDE_BY_SIDE
     assert plan.arena_bytes == plan.total_bytes == 448
 
