@@ -3,6 +3,7 @@
 They are no NumPy arrays: what takes them for some fails here as it would on a GPU.
 """
 
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -182,9 +183,10 @@ def own(value, machine):
 
 
 def _made(host, machine):
-    """A result; where it is no view, its memory is new, whatever was there before."""
+    """A result; what is known of its memory ends with it, as others may take that."""
     if host.base is None and machine.order is not None:
         machine.order.forget([span(host)])
+        weakref.finalize(host, machine.order.freed.append, span(host)).atexit = False
     return DeviceArray(host, machine)
 
 

@@ -6,6 +6,7 @@ touch the same bytes, one of them writing, must be ordered by those clocks.
 """
 
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass, field
 
 HOST = "host"
@@ -31,10 +32,13 @@ class Order:
         self.clocks = {HOST: {}}
         self.starts, self.runs = [0], [Bytes()]
         self.pieces = 0
+        self.freed = deque()  # spans given back, at any moment, and not yet forgotten
 
     def work(self, stream, reads, writes, what, leaves=()):
         """Check one piece of work and note it."""
         self.pieces += 1
+        while self.freed:
+            self.forget([self.freed.popleft()])
         clock = self._clock(stream)
         self._learn(clock, self.clocks[HOST])
         tick = clock[stream] = clock.get(stream, 0) + 1

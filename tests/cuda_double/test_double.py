@@ -70,3 +70,16 @@ def test_wrong_arguments_are_our_error(double, args, message):
         device.kernels.bind("weighted_sum.cu", "scaled_copy", 4, *args)
     with pytest.raises(KernelError, match="did you mean 'scaled_copy'"):
         device.kernels.bind("weighted_sum.cu", "scale_copy", 4, *args)
+
+
+def test_memory_that_is_given_back_is_forgotten(double):
+    device = CudaDevice(cupy=double)
+    block, host = device.allocate(64), device.allocate_pinned(64)
+    place = block.data.ptr
+    device.bind_copy_out(block, host, poison=True)()
+    device.synchronise()
+    order = double.machine.order
+    assert all(run.left for run in order._runs([(place, place + 64)]))
+    del block
+    double.zeros(1)[...] = 0
+    assert not any(run.left for run in order._runs([(place, place + 64)]))
