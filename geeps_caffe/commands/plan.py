@@ -106,5 +106,5 @@ def _limited(line: CommandLine, net: PlannedNet) -> RunSettings:
     settings = run_settings(line)
     if not memory_of(line):
         return settings
-    whole = plan_of(net, settings).arena_bytes
+    whole = plan_of(net, settings).total_bytes
     return replace(settings, memory=parse_amount(memory_of(line)).of(whole))

@@ -77,13 +77,13 @@ def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
 def with_budget(
     solver: Message, path: str, settings: RunSettings, memory: str
 ) -> RunSettings:
-    """The settings with -memory in bytes; a share is one of what the job would take."""
+    """The settings with -memory in bytes; a share is one of all arrays side by side."""
     if not memory:
         return settings
     amount, whole = parse_amount(memory), 0
     if amount.share is not None:
         for _, net in solver_nets(solver, path, settings):
-            whole += plan_of(net, settings).arena_bytes
+            whole += plan_of(net, settings).total_bytes
     return replace(settings, memory=amount.of(whole))
 
 
