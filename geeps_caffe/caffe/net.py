@@ -19,6 +19,7 @@ from geeps_caffe.execution.weights import copy_weights, fill_params, save_weight
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Node
 from geeps_caffe.layers.dummy_data import DummyData
+from geeps_caffe.layers.memory_data import MemoryData
 
 PHASES = ("TRAIN", "TEST")
 
@@ -132,7 +133,7 @@ class Net:
     def set_input_arrays(self, data: Array, labels: Array) -> None:
         """Give the net's MemoryData layer its records: (n, C, H, W), and n labels."""
         for node in self._net.graph.nodes:
-            if node.type == "MemoryData":
+            if isinstance(node.layer, MemoryData):
                 node.layer.reset(np.asarray(data), np.asarray(labels))
                 return
         raise UsageError("set_input_arrays needs a net with a MemoryData layer")

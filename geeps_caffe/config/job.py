@@ -1,6 +1,6 @@
 """What to do: everything a run needs besides the solver's own file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.param_cache import ParamCache
@@ -34,7 +34,7 @@ class RunSettings:
     batchnorm: str = "local"  # or "sync": statistics of all workers' batches
     test_on: str = "all"  # ranks that share a test's batches; or "first"
     slack: int = 0  # clocks that a worker may be ahead of the slowest; -1: no bound
-    grouping: Grouping = Grouping()
+    grouping: Grouping = field(default_factory=Grouping)
     overlap: bool = True  # tables travel while other layers compute
     update: str = "shard"  # who runs the solver's rule; or "worker", as GeePS did
     times: bool = False  # measure each layer

@@ -49,7 +49,8 @@ def best_recomputed(
         nodes: those whose forward may run twice.
         budget: bytes of the arena.
     """
-    costs, tried = model(program), {()}
+    costs = model(program)
+    tried: set[tuple[int, ...]] = {()}
     best = make_plan(program, budget, planner=planner)
     found = simulate(best, costs)
     if found.speed > _FREE:

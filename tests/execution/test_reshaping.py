@@ -18,7 +18,8 @@ layer {{ name: "pool" type: "Pooling" bottom: "conv" top: "pool"
   pooling_param {{ pool: MAX kernel_size: 2 stride: 2 }} }}
 layer {{ name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
   inner_product_param {{ num_output: 3 weight_filler {{ type: "xavier" }} }} }}
-layer {{ name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }}
+layer {{ name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label"
+  top: "loss" }}
 """
 SOLVER = """
 net: "{net}" base_lr: 0.1 momentum: 0.9 lr_policy: "fixed" random_seed: 3

@@ -39,8 +39,7 @@ def test_a_resumed_run_sees_the_records_that_follow(format):
 
 def test_a_resumed_run_has_the_random_numbers_that_follow(place):
     drops = (
-        'bottom: "ip" top: "ip" dropout_param { dropout_ratio: 0.5 } }\n'
-        "layer { name"
+        'bottom: "ip" top: "ip" dropout_param { dropout_ratio: 0.5 } }\nlayer { name'
     )
     net = NET.replace(
         'layer { name: "loss"', f'layer {{ name: "drop" type: "Dropout" {drops}: "loss"'

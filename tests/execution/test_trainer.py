@@ -276,17 +276,18 @@ def test_debug_info_changes_no_weights():
 
 def test_debug_info_follows_splits_and_shared_params(place):
     named = 'param { name: "w" } param { name: "b" } inner_product_param'
-    net = NET.replace("inner_product_param", named, 1) + """
+    net = (
+        NET.replace("inner_product_param", named, 1)
+        + """
     layer { name: "again" type: "InnerProduct" bottom: "data" top: "again"
       param { name: "w" } param { name: "b" } inner_product_param { num_output: 10 } }
     layer { name: "two" type: "SoftmaxWithLoss" bottom: "again" bottom: "label"
       top: "two" }"""
+    )
     (place / "net.prototxt").write_text(net)
     with Run("debug_info: true display: 1") as run:
         run.trainer.step(1)
-    found = {
-        (m.direction, m.layer, m.role, m.blob): m.value for m in run.of(BlobMean)
-    }
+    found = {(m.direction, m.layer, m.role, m.blob): m.value for m in run.of(BlobMean)}
     split = "label_data_1_split"
     assert found["Forward", split, "top", f"{split}_0"] == pytest.approx(0.5)
     assert found["Forward", "again", "param", "w"] > 0
@@ -371,5 +372,3 @@ def test_a_type_may_be_in_any_case(name):
 def test_an_unknown_type_is_named():
     with pytest.raises(InputError, match="did you mean 'Nesterov'"):
         Run('type: "Nesterof"')
-
-

@@ -32,7 +32,8 @@ def lines_of(plan, start):
 
 
 def test_a_line_for_each_instruction_and_each_of_its_arrays():
-    assert show_plan(make_plan(program_of(graph_of(TINY)), share=False)).startswith(SHOWN)
+    plan = make_plan(program_of(graph_of(TINY)), share=False)
+    assert show_plan(plan).startswith(SHOWN)
 
 
 def test_the_totals_are_those_of_the_plan():
