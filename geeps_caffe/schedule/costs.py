@@ -40,12 +40,12 @@ class Device:
 DEVICES: dict[str, Device] = {
     "k20c": Device(
         "Tesla K20c, PCIe 2.0",
-        flops=1.246e12,
+        flops=1.300e12,
         memory=150e9,
         copy_in=6e9,
         copy_out=6e9,
         launch=20e-6,
-        batch_overhead=54.0,
+        batch_overhead=52.0,
     ),
     "a100": Device("A100, PCIe 4.0", 14e12, 1.3e12, 24e9, 24e9, 5e-6),
     "h200": Device("H200, PCIe 5.0", 45e12, 4.0e12, 50e9, 50e9, 5e-6),

@@ -60,7 +60,11 @@ def _outside(plan: Plan, storage: str, nbytes: int) -> Span:
 
 
 def _leases(plan: Plan, entry: Table) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """What a call of the client reads and writes of its own memory."""
+    """What a call of the client reads and writes of its own memory.
+
+    Opening an update makes its memory usable, so what is copied there comes after it;
+    what is there from an earlier batch may be fetched before.
+    """
     program = plan.program
     if entry.call == "read":
         names = [
@@ -69,8 +73,7 @@ def _leases(plan: Plan, entry: Table) -> tuple[tuple[Span, ...], tuple[Span, ...
             if not n.endswith(".diff") and program.tables.get(n) == entry.table
         ]
         return (), tuple(_whole(plan, name) for name in names)
-    spans = tuple(_whole(plan, name) for name in entry.arrays)
-    return (spans, ()) if entry.call == "update" else ((), spans)
+    return tuple(_whole(plan, name) for name in entry.arrays), ()
 
 
 def _whole(plan: Plan, name: str) -> Span:

@@ -18,9 +18,17 @@ from geeps_caffe.schedule.timeline import Timeline
 
 
 def prefetched(
-    placed: Sequence[Place], lives: Mapping[str, Lifetime], time: Timeline
+    placed: Sequence[Place],
+    lives: Mapping[str, Lifetime],
+    time: Timeline,
+    slack: float = 1.0,
 ) -> list[Place]:
-    """The same places, with stays that begin when their copies should."""
+    """The same places, with stays that begin when their copies should.
+
+    Args:
+        slack: how many times as long as it takes each copy is given, since it may
+            have to wait for another that leaves its place.
+    """
     memory = _Memory(placed, time.length)
     found = list(placed)
     fetched = [i for i, entry in enumerate(placed) if entry.stay.fetch]
@@ -29,7 +37,7 @@ def prefetched(
         stay = placed[i].stay
         need = _need(placed[i], time.length)
         done = min(float(time.starts[need]), engine)
-        begin = done - time.costs.in_seconds(stay.nbytes)
+        begin = done - slack * time.costs.in_seconds(stay.nbytes)
         early = max(memory.free_since(i), lives[stay.storage].ready)
         wanted = int(np.searchsorted(time.starts, begin + 1e-12, "right")) - 1
         start = min(max(wanted, early, 0), need)

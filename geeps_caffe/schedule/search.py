@@ -36,6 +36,7 @@ from geeps_caffe.schedule.timeline import timeline
 REACHES = (1.5, 1.0, 0.5, 0.2, 0.0)
 PRICES = (0.1, 1.0, 10.0)  # what a hidden second of copying costs
 PARTS = (1.0, 0.97, 0.92, 0.85)  # of the budget, where holes are in the way
+SLACKS = (1.0, 3.0)  # how long copies ahead of need are given, for each place
 ROUNDS = 4  # in which stalls are made dearer
 _DEARER = 4.0
 _FREE = 0.998  # of the speed of computing alone
@@ -111,8 +112,12 @@ class _Search:
         except PlanError:
             return _PLENTY
         pinned = placement.locals_.intersection(self._program.leases)
-        once = sum(self._lives[name].nbytes for name in pinned)
-        return moved_bytes(accesses, placement) + once
+        return moved_bytes(accesses, placement) + sum(map(self._lent, pinned))
+
+    def _lent(self, storage: str) -> int:
+        """Bytes that the client's memory gives or takes of a lease in any case."""
+        life = self._lives[storage]
+        return life.nbytes * (life.from_host + life.to_host)
 
     def _others(self) -> Iterator[_Candidate]:
         prices = PRICES if self._length < _MANY else PRICES[1:2]
@@ -152,9 +157,17 @@ class _Search:
         return None
 
     def _candidate(self, packing: Packing) -> _Candidate:
-        if self._costs.overlap:
-            ahead = prefetched(packing.places, self._problem.lives, self._time)
-            packing = Packing(ahead, packing.size)
+        if not self._costs.overlap:
+            return self._replayed(packing)
+        lives, found = self._problem.lives, []
+        for slack in SLACKS:
+            ahead = prefetched(packing.places, lives, self._time, slack)
+            found.append(self._replayed(Packing(ahead, packing.size)))
+            if self._is_free(found[-1]):
+                break
+        return min(found, key=_Candidate.order)
+
+    def _replayed(self, packing: Packing) -> _Candidate:
         plan = assemble(self._program, self._lives, packing, self._budget)
         return _Candidate(packing, plan, simulate(plan, self._costs))
 

@@ -29,14 +29,17 @@ def simulate_pool(
     placement: Placement,
     seconds: Mapping[str, float],
     device: Device,
+    tables_at: float | None = None,
 ) -> float:
     """Seconds of one clock.
 
     Args:
         seconds: by name, of the recording's compute marks.
         device: how fast copies and gathers are.
+        tables_at: bytes per second of tables that are in host memory (GeePS had them
+            in pageable memory behind one lock); None: as fast as other copies.
     """
-    replay = _Replay(placement, seconds, device, local_rows(accesses))
+    replay = _Replay(placement, seconds, device, local_rows(accesses), tables_at)
     ends = [0.0]
     for _ in range(CLOCKS):
         for access in accesses:
@@ -51,6 +54,7 @@ class _Replay:
     seconds: Mapping[str, float]
     device: Device
     sizes: Mapping[str, int]  # rows of local arrays
+    tables_at: float | None = None
     program: float = 0.0  # when each of the three is done with what it was given
     allocator: float = 0.0
     reclaimer: float = 0.0
@@ -94,8 +98,9 @@ class _Replay:
         nbytes = self._rows(access) * ROW_BYTES
         if access.call == "read" and access.name in self.placement.tables:
             return 2 * nbytes / self.device.memory  # a gather
-        fetched = access.call == "read" or access.fetch
-        return nbytes / self.device.copy_in if fetched else 0.0
+        if access.call == "read":
+            return nbytes / (self.tables_at or self.device.copy_in)
+        return nbytes / self.device.copy_in if access.fetch else 0.0
 
     def _close(self, access: Access) -> None:
         if self._pinned(access):
@@ -112,8 +117,9 @@ class _Replay:
         nbytes = self._rows(access) * ROW_BYTES
         if access.call == "update" and self._cached(access):
             return 3 * nbytes / self.device.memory  # added to the table's updates
-        kept = access.call == "update" or access.keep
-        return nbytes / self.device.copy_out if kept else 0.0
+        if access.call == "update":
+            return nbytes / (self.tables_at or self.device.copy_out)
+        return nbytes / self.device.copy_out if access.keep else 0.0
 
     def _rows(self, access: Access) -> int:
         return self.sizes.get(access.name, 0) if _local(access) else rows_of(access)

@@ -9,7 +9,7 @@ LENGTH = 10
 TIME = timeline(Costs((1.0,) * LENGTH, 64.0, 64.0))  # 64 bytes a second
 
 
-def starts(*placed, ready=0):
+def starts(*placed, ready=0, slack=1.0):
     """Where stays begin, in their order."""
     lives = {
         p.stay.storage: Lifetime(
@@ -17,7 +17,7 @@ def starts(*placed, ready=0):
         )
         for p in placed
     }
-    found = prefetched(placed, lives, TIME)
+    found = prefetched(placed, lives, TIME, slack)
     assert [p.offset for p in found] == [p.offset for p in placed]
     return [p.stay.start for p in found]
 
@@ -41,6 +41,10 @@ def test_a_copy_waits_until_its_place_is_free():
 def test_a_copy_waits_until_the_same_storage_has_left_another_place():
     before = Place(Residency("a", 64, 0, 3, save=True), 128)
     assert starts(before, Place(fetched("a", 6, 7, 64 * 5), 256)) == [0, 4]
+
+
+def test_copies_may_be_given_more_time():
+    assert starts(Place(fetched("a", 6, 7), 0), slack=3.0) == [3]
 
 
 def test_copies_take_turns():
