@@ -14,7 +14,7 @@ from geeps_caffe.caffe.by_hand import plan_by_hand
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GraphError, UsageError, unknown
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.training import shared_names
+from geeps_caffe.execution.sharing import shared_names
 from geeps_caffe.execution.weights import copy_weights, fill_params, save_weights
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Node

@@ -153,7 +153,7 @@ def meaning(training: Training) -> str:
     """What several workers mean for the batch, the epoch and the gradient."""
     ranks, bodies = training.settings.ranks, training.bodies
     how = "averaged" if training.settings.reduce == "mean" else "summed"
-    source = training.source()
+    source = training.sources.first()
     if source is None:
         return f"{ranks} workers x iter_size {bodies}; gradients are {how}"
     batch, records = source

@@ -82,7 +82,7 @@ class Saving:
         self.report(reports.Snapshotting(names.state, "state", names.hdf5))
         step = current_step(solver, max(iteration - 1, 0), start)
         history = training.history().blobs()
-        ranks, positions = training.settings.ranks, training.positions()
+        ranks, positions = training.settings.ranks, training.sources.positions()
         weights = weights_writer(training.net, names.hdf5, self._diffs())
         write_together(
             [
@@ -146,8 +146,8 @@ class Saving:
     def _read_position(self, path: str) -> list[str]:
         position = read_position(path)
         if position is not None:
-            return self.training.restore_position(position)
-        if not self.training.has_position():
+            return self.training.sources.restore(position["sources"])
+        if not self.training.sources:
             return []
         return [
             f"{path} has no data position: the data starts again at its first record"

@@ -1,6 +1,5 @@
 """The training net on the parameter server: one iteration, and what surrounds it."""
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -8,20 +7,25 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.array import Array
-from geeps_caffe.engines.engine import Engine, Layout, plain_layout
+from geeps_caffe.engines.engine import Layout, plain_layout
 from geeps_caffe.engines.table import engine_of
-from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.history import History
-from geeps_caffe.execution.memory import TurnArena
-from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
+from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, SolverNets
-from geeps_caffe.execution.others import Exchange, average_state
-from geeps_caffe.execution.plans import model_of
+from geeps_caffe.execution.others import average_state
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
+from geeps_caffe.execution.sharing import shared_names
+from geeps_caffe.execution.sources import Sources
+from geeps_caffe.execution.surroundings import (
+    exchange_of,
+    limits_of,
+    own_client,
+    run_seed,
+    with_reach,
+)
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.execution.timing import LayerTimes
 from geeps_caffe.execution.weights import fill_params
@@ -29,9 +33,7 @@ from geeps_caffe.execution.worker_rule import WorkerRule
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
-from geeps_caffe.layers.source import SourceLayer
-from geeps_caffe.paramserver import ADD, Client, LocalStore
-from geeps_caffe.paramserver.on_device import DeviceTables
+from geeps_caffe.paramserver import ADD, Client
 from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
@@ -55,7 +57,7 @@ class Training:
         self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)
         self._times = LayerTimes() if settings.times else None
-        self._others = _exchange(self.client, settings)
+        self._others = exchange_of(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
         self.limits = limits_of(settings, self.engine)
@@ -210,9 +212,7 @@ class Training:
 
     # -- run -------------------------------------------------------------------
 
-    def iterate(
-        self, iteration: int, rate: float, watch: Watch | None = None
-    ) -> float:
+    def iterate(self, iteration: int, rate: float, watch: Watch | None = None) -> float:
         """Forward, backward and update over iter_size batches; the mean loss.
 
         `watch` is told about every batch's blobs (debug_info).
@@ -300,35 +300,10 @@ class Training:
         owner = self.own_rule or self.client
         return History(self.net, self.tables, owner, len(self.rule.slots))
 
-    def _sources(self) -> dict[str, SourceLayer]:
-        return {
-            node.name: node.layer
-            for node in self.net.graph.nodes
-            if isinstance(node.layer, SourceLayer)
-        }
-
-    def source(self) -> tuple[int, int | None] | None:
-        """Records of this worker in a batch, and of the source; None without one."""
-        for layer in self._sources().values():
-            return layer.reader.sampler.share.batch, layer.length
-        return None
-
-    def has_position(self) -> bool:
-        """Whether any source has a position to save."""
-        return bool(self._sources())
-
-    def positions(self) -> dict[str, Any]:
-        """Where each source stands, by layer name."""
-        return {name: layer.position() for name, layer in self._sources().items()}
-
-    def restore_position(self, position: dict[str, Any]) -> list[str]:
-        """Put the sources where a snapshot found them; returns what there is to say."""
-        said = [
-            layer.restore(position["sources"][name])
-            for name, layer in self._sources().items()
-            if name in position["sources"]
-        ]
-        return [text for text in said if text]
+    @property
+    def sources(self) -> Sources:
+        """The sources of the training net's records."""
+        return Sources(self.net.graph)
 
     def close(self) -> None:
         """Give back files, threads and the place at the parameter server."""
@@ -336,83 +311,6 @@ class Training:
         self.client.shutdown()
 
 
-def with_reach(
-    settings: RunSettings, engine: Engine, client: Client | None
-) -> RunSettings:
-    """A GPU can't reach tables that workers share, so it has a cache of them."""
-    if client is None or settings.param_cache is not None or engine.device.on_host:
-        return settings
-    return replace(settings, param_cache=ParamCache())
-
-
-def own_client(settings: RunSettings, engine: Engine) -> Client:
-    """A client on a store of this process: on the device, or with a cache there."""
-    tables = None
-    if engine.updates is not None and settings.param_cache is None:
-        tables = DeviceTables(engine.device, engine.updates)
-    return Client(LocalStore(engine.bind_momentum, tables), settings.overlap)
-
-
-def limits_of(settings: RunSettings, engine: Engine) -> Limits:
-    """The memory that the nets of a run may use; under a budget they take turns."""
-    turns = TurnArena(settings.memory, engine.device) if settings.memory else None
-    return Limits(
-        settings.memory,
-        settings.share,
-        settings.poison,
-        turns,
-        model_of(settings),
-        settings.recompute,
-        settings.warning_level,
-    )
-
-
-def _exchange(client: Client, settings: RunSettings) -> Exchange | None:
-    """How this worker's layers meet the others'; None where there are none."""
-    if settings.ranks == 1:
-        return None
-    if settings.slack and settings.batchnorm == "sync":
-        raise UsageError(
-            "-batchnorm sync makes all workers meet in every layer, so none can be "
-            "ahead; give -slack 0"
-        )
-    return Exchange(client, waits=settings.slack == 0)
-
-
-def run_seed(solver: Any, settings: RunSettings, client: Client) -> int:
-    """The seed of the run: given, the solver's random_seed, or from rank 0's clock."""
-    if settings.seed is not None:
-        return settings.seed
-    if solver.random_seed >= 0:
-        return int(solver.random_seed)
-    mine = time.time_ns() & 0x7FFFFFFF if settings.rank == 0 else 0
-    return int(client.total([mine])[0])
-
-
 def largest_batch(graph: Graph) -> int:
     """The longest axis 0 of any value: so many records may need random numbers."""
     return max((v.shape[0] for v in graph.values.values() if v.shape), default=1)
-
-
-def shared_names(graph: Graph, trained: Graph) -> dict[str, str]:
-    """Param keys of a net -> keys of the training net, by layer name and index.
-
-    Raises:
-        InputError: a layer of both nets has blobs of different shapes.
-    """
-    nodes = {node.name: node for node in trained.nodes}
-    names: dict[str, str] = {}
-    for node in graph.nodes:
-        other = nodes.get(node.name)
-        for mine, theirs in zip(
-            node.params, other.params if other else (), strict=False
-        ):
-            have, want = trained.params[theirs].shape, graph.params[mine].shape
-            if have != want:
-                raise InputError(
-                    f"{node.title} shares its blob with the training net, where it has "
-                    f"shape {have}; here it has {want}"
-                )
-            names[mine] = theirs
-            names[f"{mine}.diff"] = f"{theirs}.diff"
-    return names
