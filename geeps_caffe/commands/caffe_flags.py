@@ -68,7 +68,7 @@ OURS = (
     Flag(
         "costs",
         "",
-        "Plan by the costs of a device: k20c, a100, h200 or cpu; empty: by bytes",
+        "Plan by time: measured, or of a device k20c, a100, h200, cpu; empty: by bytes",
     ),
     Flag("recompute", True, "With -costs: run cheap layers twice where that is faster"),
     Flag(

@@ -23,7 +23,8 @@ class RunSettings:
     poison: bool = False
     param_cache: ParamCache | None = None  # None: params are used where they lie
     plain_tables: bool = False  # params in C order, for workers of several engines
-    costs: str = ""  # the device whose costs a budget is planned by; empty: by bytes
+    #: The device whose costs a budget is planned by, or "measured"; empty: by bytes.
+    costs: str = ""
     recompute: bool = True  # cheap layers, where costs say that it is faster
     warning_level: int = 0  # GeePS's mm_warning_level: what must not be lost
     without: tuple[str, ...] = ()  # passes over the plan that are left out

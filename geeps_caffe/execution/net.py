@@ -1,7 +1,7 @@
 """A net that runs: its graph, its plans by input shape, and its params' memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.engines.engine import Engine, Layout
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.layer_code import Others
+from geeps_caffe.execution.measured import Measurement
 from geeps_caffe.execution.memory import ParamMemory, TurnArena
 from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.execution.tables import ParamTables
@@ -32,6 +33,7 @@ class Limits:
     model: CostModel | None = None  # what instructions and copies cost; None: bytes
     recompute: bool = True  # cheap layers, where costs say that it is faster
     level: int = 0  # GeePS's mm_warning_level
+    measure: bool = False  # find costs in the first steps, then plan anew
 
     @property
     def planning(self) -> Planning:
@@ -63,6 +65,7 @@ class PlannedNet:
     tables: ParamTables | None = None
     others: Others | None = None  # of a net that trains with several workers
     program: Program = field(init=False)
+    _measurement: Measurement | None = field(init=False, default=None)
     _executor: Executor | None = field(init=False, default=None)
     _plans: dict[tuple[tuple[str, Shape], ...], tuple[Graph, Program, Executor]] = (
         field(init=False, default_factory=dict)
@@ -70,6 +73,8 @@ class PlannedNet:
 
     def __post_init__(self) -> None:
         self.program = self._compile()
+        if self.limits.measure and self.limits.budget is not None:
+            self._measurement = Measurement()
 
     def _compile(self) -> Program:
         program = compile_program(
@@ -105,6 +110,21 @@ class PlannedNet:
             PlanError: the plan can't keep the budget.
         """
         assert self.executor is not None
+
+    def step(self, first: bool = True) -> None:
+        """One step of the bound plan; see `Executor.step`."""
+        if self._measurement is None:
+            self.executor.step(first)
+        else:
+            self._measurement.step(self.executor, first)
+
+    def _use_measurement(self) -> None:
+        """Once enough was measured, plan anew, by time."""
+        if self._measurement is not None and self._measurement.done:
+            model = self._measurement.model(self.executor.device)
+            self.limits, self._measurement = replace(self.limits, model=model), None
+            self._executor = None
+            self._plans.clear()
 
     def _keep(self) -> None:
         if len(self._plans) >= MOST_PLANS:
@@ -143,7 +163,8 @@ class PlannedNet:
         return True
 
     def follow_sources(self) -> None:
-        """Reshape when a source's next records have other shapes."""
+        """Between two steps: reshape when the next records have other shapes."""
+        self._use_measurement()
         for node in self.graph.nodes:
             if not node.bottoms and node.type != "Input":
                 pending = node.layer.pending_shapes()

@@ -40,6 +40,9 @@ REPEATABLE = frozenset(
 )
 
 
+MEASURED = "measured"  # instead of a device's name: in the first steps
+
+
 @dataclass(frozen=True)
 class Planning:
     """How a net's memory is planned."""
@@ -75,8 +78,8 @@ def _plan_net(program: Program, graph: Graph, planning: Planning) -> Plan:
 
 
 def model_of(settings: RunSettings) -> CostModel | None:
-    """The costs by which a run is planned, where it names a device."""
-    if not settings.costs:
+    """The costs by which a run is planned; None: by bytes, or not measured yet."""
+    if settings.costs in ("", MEASURED):
         return None
     return partial(estimate, device=find_device(settings.costs))
 

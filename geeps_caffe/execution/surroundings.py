@@ -11,7 +11,7 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.memory import TurnArena
 from geeps_caffe.execution.net import Limits
 from geeps_caffe.execution.others import Exchange
-from geeps_caffe.execution.plans import model_of
+from geeps_caffe.execution.plans import MEASURED, model_of
 from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.paramserver.on_device import DeviceTables
 
@@ -44,6 +44,7 @@ def limits_of(settings: RunSettings, engine: Engine) -> Limits:
         model_of(settings),
         settings.recompute,
         settings.warning_level,
+        settings.costs == MEASURED,
     )
 
 

@@ -229,7 +229,7 @@ class Training:
             if self._times is not None:
                 self._times.step(net, first=body == 0)
             elif watch is None:
-                net.executor.step(first=body == 0)
+                net.step(first=body == 0)
             else:
                 watch(watched_step(net, first=body == 0))
             total += net.loss()
