@@ -61,6 +61,11 @@ def _model(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
         yield f"{phase} net {net.graph.name!r} of {path}", net
 
 
+def _budget(memory: str, total: int) -> int:
+    """Bytes that -memory names, a share being one of all arrays side by side."""
+    return parse_amount(memory).of(total) if memory else 0
+
+
 class _Report:
     """One net on one device."""
 
@@ -69,7 +74,7 @@ class _Report:
         self._device, self._net = find_device(self._name), net
         self._recompute = line.switch("recompute")
         self._settings = _settings(line)
-        self._memory = memory_of(line)
+        self._memory, self._budget = memory_of(line), 0
 
     def lines(self) -> Iterator[str]:
         """The whole text."""
@@ -81,21 +86,22 @@ class _Report:
             f"{show_bytes(int(device.copy_in))}/s, out "
             f"{show_bytes(int(device.copy_out))}/s"
         )
-        whole, least = self._plan(None).arena_bytes, least_of(self._net.program)
+        plan, least = self._plan(None), least_of(self._net.program)
+        whole = plan.arena_bytes
+        self._budget = _budget(self._memory, plan.total_bytes)
         yield f"memory without swaps  {whole:>15,} bytes"
         yield f"least memory          {least:>15,} bytes"
         yield ""
         yield from self._table(whole, least)
-        if self._memory:
-            budget = parse_amount(self._memory).of(whole)
-            yield from self._detail(budget)
+        if self._budget:
+            yield from self._detail(self._budget)
 
     def _table(self, whole: int, least: int) -> Iterator[str]:
         yield "  memory, bytes  share  ms a step  speed     moved"
         full = self._replay(self._plan(whole)).seconds
         budgets = {max(int(whole * share), least) for share in SHARES} | {least}
-        if self._memory:
-            budgets.add(parse_amount(self._memory).of(whole))
+        if self._budget:
+            budgets.add(self._budget)
         for budget in sorted(budgets, reverse=True):
             found = self._replay(self._plan(budget))
             yield (
