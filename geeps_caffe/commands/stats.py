@@ -8,14 +8,14 @@ from geeps_caffe.execution.training import Training
 
 
 def stats_line(training: Training) -> str:
-    """All tables together, in a line of the log."""
+    """Data, and all tables together, in a line of the log."""
     tables = training.client.stats_by_table()
     waited = sum(table.wait_seconds for table in tables.values())
     pulled = sum(table.pull_bytes for table in tables.values())
     pushed = sum(table.push_bytes for table in tables.values())
     return (
-        f"waited {waited:.3f} s for tables, read {pulled / 1e6:.1f} MB, handed in "
-        f"{pushed / 1e6:.1f} MB"
+        f"waited {training.sources.waited():.3f} s for data and {waited:.3f} s for "
+        f"tables, read {pulled / 1e6:.1f} MB, handed in {pushed / 1e6:.1f} MB"
     )
 
 
@@ -31,6 +31,7 @@ def write_stats(training: Training, path: str) -> None:
     name = f"{path}.{rank}" if rank else path
     content = json.loads(training.client.stats())
     content["layers"] = training.layer_seconds
+    content["data_wait_seconds"] = training.sources.waited()
     try:
         Path(name).write_text(json.dumps(content, indent=1) + "\n")
     except OSError as error:

@@ -8,9 +8,16 @@ A Feed says how a batch is made, in three stages:
 
 The reader runs them for the next `depth` batches. Each batch waits in buffers of the
 reader until it is taken, so nothing is allocated once the buffers have their size.
+
+The threads yield to those that compute: where they take turns on a core, a barrier of
+the others waits for them, and they make up for it while the program waits for a batch.
 """
 
+import contextlib
+import os
+import sys
 import threading
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +29,11 @@ import numpy as np
 from geeps_caffe.data.decode import use_one_thread
 from geeps_caffe.data.sampler import Batch, Sampler
 from geeps_caffe.device.array import Array, Shape, Shapes, allocate, count
+from geeps_caffe.device.malloc import keep_small_buffers
 
 DEPTH = 3  # batches read ahead
 THREADS = 2
+_NICE = 10  # how far the threads yield, as in the program `nice`
 
 
 class Decoded(Protocol):
@@ -120,6 +129,7 @@ class _Work:
 
 def _read_ahead(work: _Work) -> None:
     """A thread: fill free slots until None comes."""
+    _yield_to_others()
     while (slot := work.free.get()) is not None:
         number, batch, fetched = work.fetch()
         try:
@@ -128,6 +138,15 @@ def _read_ahead(work: _Work) -> None:
             work.put(number, error)
         else:
             work.put(number, slot)
+
+
+def _yield_to_others() -> None:
+    """Lower the priority of this thread, where threads have one of their own."""
+    if sys.platform == "linux":
+        own = threading.get_native_id()
+        with contextlib.suppress(OSError):
+            nice = max(_NICE, os.getpriority(os.PRIO_PROCESS, own))
+            os.setpriority(os.PRIO_PROCESS, own, nice)
 
 
 def _stop(work: _Work, threads: Sequence[threading.Thread]) -> None:
@@ -156,6 +175,8 @@ class Reader:
         self._threads = max(1, min(threads, self._depth))
         self._taken = 0
         self._held: _Slot | None = None
+        #: Seconds for which the program has waited for batches.
+        self.waited = 0.0
         self._work: _Work | None = None
         self._stop: weakref.finalize[Any, Any] | None = None
 
@@ -200,7 +221,9 @@ class Reader:
         self.feed.close()
 
     def _next(self) -> _Slot:
+        start = time.perf_counter()
         outcome = self._working().wait(self._taken)
+        self.waited += time.perf_counter() - start
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
@@ -208,6 +231,7 @@ class Reader:
     def _working(self) -> _Work:
         if self._work is None:
             use_one_thread()
+            keep_small_buffers()
             self._work = work = _Work(self.feed, self.sampler, self._depth + 1)
             threads = [
                 threading.Thread(

@@ -70,6 +70,10 @@ class Transform:
         """Transform `images`, uint8 or float32 (C, H, W), into `out` (N, C, H, W)."""
         cuts = self._cuts(images, places)
         step = max(1, _CHUNK // count(out.shape[1:]))
+        if step == 1:
+            for image, cut, target in zip(images, cuts, out, strict=True):
+                self._large(image, cut, target)
+            return
         for start in range(0, len(images), step):
             some = slice(start, start + step)
             self._chunk(images[some], cuts[some], out[some])
@@ -107,6 +111,19 @@ class Transform:
         if self.scale != 1:
             np.multiply(out, np.float32(self.scale), out=out)
 
+    def _large(self, image: Array, cut: "_Cut", out: Array) -> None:
+        """One image; its pixels are copied first only where they lie otherwise."""
+        values = cut.view(image, out.shape)
+        if cut.flip or values.strides[-1] != values.itemsize:
+            values = np.empty(out.shape, image.dtype)
+            cut.take(image, values)
+        mean = self._channel_means()
+        if self.mean is not None:
+            mean = self._mean_at(cut, out.shape)
+        _subtract(values, mean, out)
+        if self.scale != 1:
+            np.multiply(out, np.float32(self.scale), out=out)
+
     def _channel_means(self) -> Array | None:
         if not any(self.mean_values):
             return None
@@ -129,11 +146,15 @@ class _Cut:
         self.corner = (y, x)
         self.flip = flip
 
+    def view(self, image: Array, shape: Shape) -> Array:
+        """The crop of `image` (C, H, W) as it lies, not mirrored."""
+        (y, x), (_, height, width) = self.corner, shape
+        return image[:, y : y + height, x : x + width]
+
     def take(self, image: Array, out: Array) -> None:
         """Copy the crop of `image` (C, H, W) into `out`."""
-        channels, height, width = out.shape
-        y, x = self.corner
-        part = image[:, y : y + height, x : x + width]
+        channels, _, width = out.shape
+        part = self.view(image, out.shape)
         if channels == 3 and part.strides[0] == part.itemsize:
             cv2.split(part.transpose(1, 2, 0), list(out))  # (H, W, C) in memory
         else:

@@ -25,6 +25,10 @@ class Sources:
             return layer.reader.sampler.share.batch, layer.length
         return None
 
+    def waited(self) -> float:
+        """Seconds for which the run has waited for records."""
+        return sum(layer.reader.waited for layer in self._layers.values())
+
     def positions(self) -> dict[str, Any]:
         """Where each source stands."""
         return {name: layer.position() for name, layer in self._layers.items()}

@@ -155,3 +155,18 @@ def test_a_forgotten_reader_is_collected():
     gc.collect()
     assert gone() is None
     assert threading.active_count() == before
+
+
+def test_it_counts_how_long_the_program_has_waited(reader):
+    gate = threading.Event()
+
+    class Slow(FakeFeed):
+        def fetch(self, batch):
+            gate.wait()
+            return super().fetch(batch)
+
+    slow = reader(Slow())
+    assert slow.waited == 0
+    threading.Timer(0.05, gate.set).start()
+    slow.next()
+    assert slow.waited > 0.01

@@ -1,0 +1,31 @@
+"""How the C library treats memory that is freed.
+
+By itself glibc gives buffers of an image's size back to the system and asks for them
+again, 50 page faults for each picture that is decoded; with two threads at it, they
+wait for each other in the kernel. Measured on 256x256 JPEGs: 451 us of a core for each
+record on two threads before, 400 us after.
+"""
+
+import ctypes
+import os
+from collections.abc import Mapping
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of mallopt's
+_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
+_LARGE = 4 << 20  # bytes; what is larger is given back as before
+_KEPT = 64 << 20
+
+
+def keep_small_buffers(environment: Mapping[str, str] = os.environ) -> bool:
+    """Keep freed buffers below 4 MB in the process; returns whether it could be done.
+
+    It is not where the user has set this, or where there is no glibc.
+    """
+    if any(name in environment for name in _VARIABLES):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return False
+    settings = ((_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _KEPT))
+    return all(mallopt(ctypes.c_int(what), value) for what, value in settings)
