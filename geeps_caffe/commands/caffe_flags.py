@@ -78,6 +78,7 @@ OURS = (
     ),
     Flag("without", "", "What not to do for speed: passes separated by ',', or 'all'"),
     Flag("threads", 0, "Threads to compute with; 0: all cores (shared by the workers)"),
+    Flag("data_threads", 0, "Threads that read each source of records ahead; 0: 2"),
     Flag("seed", -1, "Seed of the run; -1: the solver's random_seed, or the clock"),
     Flag("workers", 1, "Processes on this machine that train together"),
     Flag(
@@ -245,6 +246,7 @@ def run_settings(
         costs=line.text("costs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),
+        data_threads=max(line.integer("data_threads"), 0),
         without=parse_passes(line.text("without")),
         seed=seed if seed >= 0 else None,
     )

@@ -16,6 +16,7 @@ class RunSettings:
     engine: str | None = None  # None: the best that is there
     dtype: str = "float32"
     threads: int | None = None
+    data_threads: int = 0  # of each source of records; 0: some
     gpu: int = 0  # of the cuda engine
     kernels: str = "cupy"  # what compiles and launches kernels, or "pycuda"
     memory: int | None = None  # bytes of the arena; None: as many as it takes

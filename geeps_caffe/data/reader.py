@@ -160,25 +160,37 @@ def _stop(work: _Work, threads: Sequence[threading.Thread]) -> None:
 
 
 class Reader:
-    """The batches of one source layer. Threads start at the first batch asked for."""
+    """The batches of one source layer. Threads start at the first batch asked for.
+
+    `threads` are as many as the feed allows or the net names; None: some.
+    """
 
     def __init__(
         self,
         feed: Feed,
         sampler: Sampler,
         depth: int = DEPTH,
-        threads: int = THREADS,
+        threads: int | None = None,
     ) -> None:
         self.feed = feed
         self.sampler = sampler
         self._depth = max(1, depth)
-        self._threads = max(1, min(threads, self._depth))
+        self._given = threads
+        self._threads = max(1, min(threads or THREADS, self._depth))
         self._taken = 0
         self._held: _Slot | None = None
         #: Seconds for which the program has waited for batches.
         self.waited = 0.0
         self._work: _Work | None = None
         self._stop: weakref.finalize[Any, Any] | None = None
+
+    def use_threads(self, threads: int) -> None:
+        """Read with so many threads, where their number is not given otherwise.
+
+        Each has a batch in the making, so there are at least as many buffers.
+        """
+        if self._given is None and threads > 0:
+            self._threads, self._depth = threads, max(self._depth, threads)
 
     def shapes(self) -> Shapes:
         """The shapes of the next batch; waits until it is there."""

@@ -151,7 +151,7 @@ class Training:
     @property
     def alone(self) -> Setting:
         """A net that this process runs alone."""
-        return Setting(seed=self.seed)
+        return Setting(seed=self.seed, data_threads=self.settings.data_threads)
 
     @property
     def spread(self) -> Setting:
@@ -161,6 +161,7 @@ class Training:
             rank=settings.rank,
             ranks=settings.ranks,
             whole_batches=True,
+            data_threads=settings.data_threads,
             seed=self.seed,
         )
 
@@ -172,6 +173,7 @@ class Training:
             global_batch=settings.batch_mode == "global",
             own_data=settings.own_data,
             synced=settings.batchnorm == "sync",
+            data_threads=settings.data_threads,
             seed=self.seed,
         )
 

@@ -41,6 +41,7 @@ class Setting:
     global_batch: bool = False  # batch_size is shared out among the ranks
     own_data: bool = False  # the source holds this rank's records only
     whole_batches: bool = False  # batch i is of rank i mod `ranks`: in test nets
+    data_threads: int = 0  # that decode and transform; 0: as the layer does
     synced: bool = False  # BatchNorm takes the statistics of all ranks' batches
     seed: int = 1  # of the run, the same on every rank
     level: int = 0

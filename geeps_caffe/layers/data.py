@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from geeps_caffe.data import open_database
 from geeps_caffe.data.order import Order, Sequential, Shuffled, first_place
-from geeps_caffe.data.reader import DEPTH, THREADS, Reader
+from geeps_caffe.data.reader import DEPTH, Reader
 from geeps_caffe.data.records import RecordFeed
 from geeps_caffe.data.sampler import Sampler
 from geeps_caffe.data.transform_param import read_colour, read_transform
@@ -42,7 +42,7 @@ class Data(SourceLayer):
             feed,
             Sampler(self._order(), share, self.length),
             depth=param.prefetch if param.HasField("prefetch") else DEPTH,
-            threads=param.threads or THREADS,
+            threads=param.threads or None,
         )
         return reader, ((share.batch, *shape), (share.batch,))[:tops]
 

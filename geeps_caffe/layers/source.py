@@ -45,6 +45,7 @@ class SourceLayer(Layer):
         if self._shapes is None:
             try:
                 self.reader, self._shapes = self.open()
+                self.reader.use_threads(self.setting.data_threads)
             except (ValueError, DataError) as error:
                 self._fail(error)
         return self._shapes

@@ -170,3 +170,13 @@ def test_it_counts_how_long_the_program_has_waited(reader):
     threading.Timer(0.05, gate.set).start()
     slow.next()
     assert slow.waited > 0.01
+
+
+def test_as_many_threads_read_as_are_asked_for():
+    before = threading.active_count()
+    for given, asked, started in ((None, 5, 5), (None, 0, 2), (1, 5, 1)):
+        reader = Reader(FakeFeed(), Sampler(Sequential(), Share(2)), threads=given)
+        reader.use_threads(asked)
+        reader.next()
+        assert threading.active_count() - before == started
+        reader.close()
