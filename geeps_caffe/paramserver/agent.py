@@ -129,6 +129,11 @@ class Agent:
                 self._accept()
             elif isinstance(key.data, Peer):
                 self._attend(key.data, events)
+            else:
+                self._attend_other(key.fd)
+
+    def _attend_other(self, descriptor: int) -> None:
+        """Something else than a worker's connection is readable."""
 
     def _attend(self, peer: Peer, events: int) -> None:
         if events & selectors.EVENT_WRITE:

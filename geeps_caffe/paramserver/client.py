@@ -297,13 +297,14 @@ class Client(VirtualClient):
     def _finish(self, lease: Lease) -> None:
         """After a table's closing call: its last one sends the update."""
         if lease.pushes and self._overlap:
-            self._push(lease.table)
+            assert self._current is not None
+            self._push(lease.table, self._current.expected.kind is Kind.CLOCK)
         elif lease.pushes:
             self._late.append(lease.table)
         self._rest()
 
-    def _push(self, table: int) -> None:
-        self._store.push(table, self._clock, self._hyper, self._normalizer)
+    def _push(self, table: int, last: bool = False) -> None:
+        self._store.push(table, self._clock, self._hyper, self._normalizer, last)
 
     def _pull(self, lease: Lease) -> None:
         if self._overlap:

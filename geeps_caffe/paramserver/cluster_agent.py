@@ -14,6 +14,7 @@ from geeps_caffe.paramserver.transport.network import Ended, Network
 LAST_WORDS_SECONDS = 2.0  # for a failure to reach the other hosts
 BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
 LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
+PATIENCE_SECONDS = 0.002  # until letters without hurry go alone
 CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
 
 
@@ -44,6 +45,7 @@ class ClusterAgent(Agent):
         self._network = network
         self._broken: dict[int, tuple[float, str]] = {}
         self._checked = 0.0
+        self._patient_since: float | None = None
         descriptors = network.descriptors()
         self._blind = not descriptors
         for descriptor in descriptors:
@@ -54,9 +56,14 @@ class ClusterAgent(Agent):
         moved = self._exchange()
         if moved:
             wait = 0.0
+        elif self._patient_since is not None:
+            wait = min(wait, PATIENCE_SECONDS)
         elif self._blind:
             wait = min(wait, LOOK_SECONDS)
         super()._serve(wait)
+
+    def _attend_other(self, descriptor: int) -> None:
+        self._network.attend(descriptor)
 
     def _exchange(self) -> bool:
         """Take and send what can be; returns whether anything was."""
@@ -73,12 +80,23 @@ class ClusterAgent(Agent):
     def _post(self, host: int) -> bool:
         """Send a host's most urgent letters, as many as the way takes."""
         outbox, sent = self.host.outbox, False
-        while (letter := outbox.next(host)) is not None:
-            if not self._network.send(host, letter):
+        while outbox.next(host) is not None:
+            if not outbox.hurries(host) and self._can_wait():
                 break
-            outbox.take(host)
+            if not self._network.send(host, outbox):
+                break
             sent = True
         return sent
+
+    def _can_wait(self) -> bool:
+        """Whether letters without hurry may yet find others to go with."""
+        now = time.monotonic()
+        if self._patient_since is None:
+            self._patient_since = now
+        if now - self._patient_since < PATIENCE_SECONDS:
+            return True
+        self._patient_since = None
+        return False
 
     def _check(self, now: float) -> None:
         """At connections that ended: what they still brought was taken before."""

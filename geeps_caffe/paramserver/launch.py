@@ -17,6 +17,7 @@ from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.hosts.wire_types import find_wire_type
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.transport.allocator import keep_freed_memory
 from geeps_caffe.paramserver.workers import Workers
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -68,6 +69,7 @@ def launch_host(
     """
     limits, places = limits or Limits(), cluster.places
     crew = Workers(command, places.local, places.ranks, log_folder)
+    keep_freed_memory()
     network = make_network(cluster)
 
     def make_host(allocate: Callable[[int], Array]) -> ClusterHost:

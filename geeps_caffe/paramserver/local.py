@@ -70,7 +70,9 @@ class LocalStore:
     def claim(self, table: int, clock: int) -> None:
         """Always free: `push` and `close` use it up."""
 
-    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
+    def push(
+        self, table: int, clock: int, hyper: Hyper, weight: float, last: bool = False
+    ) -> None:
         """Apply the rule, now or at the end of the clock."""
         self.stats.tables[table].count_push(self.gradient(table).nbytes, 0.0)
         if hyper.clips and self._appliers[table].rule is not None:

@@ -70,6 +70,7 @@ class RemoteStore:
         self._limits = limits or Limits()
         self._read_my_writes = read_my_writes
         self._granted: Granted | None = None
+        self._held: tuple[Push, ...] = ()
         self._answers = 0  # Published and Gathered
         self._met: Met | None = None
         self._flags_clock = -1  # the last clock whose flags are known
@@ -152,7 +153,9 @@ class RemoteStore:
         if not self._scheme.tables[table].slack:
             self._wait_for_age(table, clock - 1)
 
-    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
+    def push(
+        self, table: int, clock: int, hyper: Hyper, weight: float, last: bool = False
+    ) -> None:
         """Ring the doorbell; of a table with slack, copy the update to a free slot."""
         started = time.perf_counter()
         shared = self._scheme.tables[table]
@@ -162,14 +165,19 @@ class RemoteStore:
             self._wait_for_age(table, free)
             np.copyto(self._memory.update(self._worker, table, clock), buffer)
         self._pushed[table] = clock
-        self._link.send(Push(table, clock, hyper.iteration, hyper.rate, weight))
+        message = Push(table, clock, hyper.iteration, hyper.rate, weight)
+        if last:
+            self._held = (message,)  # it goes with the end of the clock
+        else:
+            self._link.send(message)
         seconds = time.perf_counter() - started
         self.stats.tables[table].count_push(shared.nbytes, seconds)
 
     def close(self, clock: int, hyper: Hyper, flags: int) -> None:
         """Tell the owner; waits for nothing."""
         self.stats.clocks += 1
-        self._link.send(Close(clock, flags))
+        self._link.send(*self._held, Close(clock, flags))
+        self._held = ()
 
     def settled(self, table: int, clock: int) -> Array:
         """The owner's array. An unbounded table may go on changing."""

@@ -35,8 +35,13 @@ class Store(Protocol):
     def claim(self, table: int, clock: int) -> None:
         """Wait until `gradient` is free for this clock; what it holds is undefined."""
 
-    def push(self, table: int, clock: int, hyper: Hyper, weight: float) -> None:
-        """Hand in the update; this worker won't use the table again in this clock."""
+    def push(
+        self, table: int, clock: int, hyper: Hyper, weight: float, last: bool = False
+    ) -> None:
+        """Hand in the update; this worker won't use the table again in this clock.
+
+        `last`: nothing but the end of the clock follows.
+        """
 
     def close(self, clock: int, hyper: Hyper, flags: int) -> None:
         """The clock is over for this worker; tables not pushed have no update."""

@@ -22,8 +22,8 @@ class ScheduledLink:
     def __init__(self, worker):
         self.worker = worker
 
-    def send(self, message):
-        self.worker.up.append(message)
+    def send(self, *messages):
+        self.worker.up.extend(messages)
 
     def receive(self, timeout):
         while not self.worker.down:

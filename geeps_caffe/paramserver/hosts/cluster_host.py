@@ -12,7 +12,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.hosts.outbox import Outbox
+from geeps_caffe.paramserver.hosts.outbox import FIRST, LAST_TABLE, Order, Outbox
 from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import (
     Alive,
@@ -35,6 +35,7 @@ from geeps_caffe.paramserver.messages import (
     Beat,
     Bye,
     Close,
+    Flags,
     Gather,
     Granted,
     Hello,
@@ -209,7 +210,8 @@ class ClusterHost:
 
     def _coordinate(self, rank: int, message: Message, now: float) -> Outgoing:
         if self.places.host != COORDINATOR:
-            self.outbox.put(COORDINATOR, Relay(rank), write_frame(message))
+            order = _urgency(message)
+            self.outbox.put(COORDINATOR, Relay(rank), write_frame(message), order)
             return []
         return self._route(self._collect(rank, message, now))
 
@@ -236,7 +238,8 @@ class ClusterHost:
                 here.append((rank, message))
             else:
                 host = self.places.host_of(rank)
-                self.outbox.put(host, Relay(rank), write_frame(message))
+                order = _urgency(message)
+                self.outbox.put(host, Relay(rank), write_frame(message), order)
         return here
 
     # Tables
@@ -439,3 +442,10 @@ class ClusterHost:
                 self.places.describe(host)
             )
         return None
+
+
+def _urgency(message: Message) -> Order:
+    """Ends of clocks come after the clock's numbers: nobody waits for them soon."""
+    if isinstance(message, Close | Flags):
+        return message.clock, LAST_TABLE
+    return FIRST

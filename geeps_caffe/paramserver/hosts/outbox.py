@@ -9,6 +9,7 @@ from geeps_caffe.paramserver.hosts.peer_messages import PeerMessage
 
 Payload: TypeAlias = Array | bytes
 Order: TypeAlias = tuple[int, int]  # clock and table
+LAST_TABLE = 1 << 30  # of what nobody waits for soon; it goes with other letters
 FIRST: Order = (-2, -1)  # of what is small and holds others up
 
 
@@ -53,10 +54,16 @@ class Outbox:
         queue = self._queues[host]
         return queue[0] if queue else None
 
-    def take(self, host: int) -> None:
+    def hurries(self, host: int) -> bool:
+        """Whether any letter is one that somebody waits for."""
+        queue = self._queues[host]
+        return bool(queue) and queue[0].order[1] != LAST_TABLE
+
+    def take(self, host: int) -> Letter:
         """The letter that `next` gave is on its way."""
         letter = heapq.heappop(self._queues[host])
         self.sent_bytes += nbytes(letter.payload)
+        return letter
 
     def keep_last(self) -> None:
         """Forget all but a host's last urgent letter: why the run is over."""

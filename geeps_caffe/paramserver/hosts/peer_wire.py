@@ -1,5 +1,6 @@
 """The agents' messages as bytes: one for the kind, then fixed little-endian fields."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from struct import Struct, error
 from typing import Any
@@ -35,6 +36,7 @@ _CODES = (  # the place in this table is the kind on the wire
     _code(p.Gone, ""),
     _code(p.Failed, "?"),
 )
+_SIZES = Struct("<HI")  # of a head and a payload
 _NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}
 
 
@@ -42,6 +44,35 @@ def write_head(message: p.PeerMessage) -> bytes:
     """The message without its payload."""
     number = _NUMBERS[type(message)]
     return bytes((number,)) + _CODES[number].struct.pack(*vars(message).values())
+
+
+def pack(letters: Iterable[tuple[p.PeerMessage, bytes]]) -> bytes:
+    """Small messages and their payloads as one block of bytes."""
+    parts: list[bytes] = []
+    for message, payload in letters:
+        head = write_head(message)
+        parts += [_SIZES.pack(len(head), len(payload)), head, payload]
+    return b"".join(parts)
+
+
+def unpack(block: bytes) -> list[tuple[p.PeerMessage, bytes]]:
+    """What `pack` has packed.
+
+    Raises:
+        ParameterServerError: the bytes are something else.
+    """
+    found, place = [], 0
+    while place < len(block):
+        if len(block) - place < _SIZES.size:
+            raise ParameterServerError("a block of messages that is cut off")
+        size, more = _SIZES.unpack_from(block, place)
+        start = place + _SIZES.size
+        place = start + size + more
+        if place > len(block):
+            raise ParameterServerError("a block of messages that is cut off")
+        head, payload = block[start : start + size], block[start + size : place]
+        found.append((read_head(head), payload))
+    return found
 
 
 def read_head(data: bytes) -> p.PeerMessage:

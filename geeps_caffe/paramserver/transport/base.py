@@ -9,8 +9,8 @@ from geeps_caffe.paramserver.messages import Message
 class Link(Protocol):
     """One worker's connection to the owner of the tables."""
 
-    def send(self, message: Message) -> None:
-        """Send without waiting for an answer; may be called by any thread.
+    def send(self, *messages: Message) -> None:
+        """Send at once, without waiting for an answer; may be called by any thread.
 
         If the other end is gone, `receive` tells.
         """

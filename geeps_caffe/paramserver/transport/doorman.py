@@ -14,6 +14,7 @@ class Doorman:
     def __init__(self, context: Any, key: ClusterKey | None) -> None:
         self._zmq = zmq = zmq_module()
         self._public = None if key is None else zmq.utils.z85.decode(key.public)
+        self._in = int(zmq.POLLIN)
         self._refused: list[str] = []
         self.sockets: list[Any] = []
         if key is not None:
@@ -26,7 +27,7 @@ class Doorman:
         """Answer what was asked."""
         zmq = self._zmq
         for socket in self.sockets:
-            while socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            while int(socket.getsockopt(zmq.EVENTS)) & self._in:
                 socket.send_multipart(self._answer(socket.recv_multipart()))
 
     def _answer(self, question: list[bytes]) -> list[bytes]:

@@ -66,9 +66,9 @@ class InprocLink:
         self._inbox = inbox
         self._open = True
 
-    def send(self, message: Message) -> None:
+    def send(self, *messages: Message) -> None:
         """Handled before this returns."""
-        if self._open:
+        for message in messages if self._open else ():
             self._host.deliver(self._rank, message)
 
     def receive(self, timeout: float) -> Message | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, UsageError
-from geeps_caffe.paramserver.hosts.outbox import Letter
+from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.passport import Passport
 from geeps_caffe.paramserver.hosts.peer_messages import Greeting
 from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES, read_head, write_head
@@ -69,12 +69,13 @@ class MpiNetwork:
             )
         self._sent: dict[int, list[_Sent]] = {host: [] for host in places.others}
 
-    def send(self, host: int, letter: Letter) -> bool:
+    def send(self, host: int, outbox: Outbox) -> bool:
         """At most a few letters are on their way to a host."""
         waiting = self._sent[host]
         waiting[:] = [s for s in waiting if not all(r.Test() for r in s.requests)]
         if len(waiting) >= SEND_AHEAD:
             return False
+        letter = outbox.take(host)
         payload: Any = letter.payload
         if isinstance(letter.message, Greeting):
             payload = self._passport.as_json()
@@ -120,6 +121,9 @@ class MpiNetwork:
     def descriptors(self) -> Sequence[int]:
         """None: MPI must be asked."""
         return ()
+
+    def attend(self, descriptor: int) -> None:
+        """There is none."""
 
     def close(self) -> None:
         """Wait until all letters have left."""

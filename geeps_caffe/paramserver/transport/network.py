@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from geeps_caffe.device.array import Array
-from geeps_caffe.paramserver.hosts.outbox import Letter
+from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.peer_messages import PeerMessage
 
 
@@ -30,10 +30,11 @@ class Ended:
 class Network(Protocol):
     """This host's connections to all others. No call waits."""
 
-    def send(self, host: int, letter: Letter) -> bool:
-        """Send now, without a copy; False if the way is full or not there yet.
+    def send(self, host: int, outbox: Outbox) -> bool:
+        """Take some letters from an outbox and send them, large ones without a copy.
 
-        Letters of one lane arrive in the order in which they were sent.
+        False if the way is full or not there yet. Letters of one lane arrive in the
+        order in which they were sent.
         """
 
     def receive(self) -> list[Arrived]:
@@ -50,6 +51,9 @@ class Network(Protocol):
 
         If there are none, the caller looks every millisecond or so.
         """
+
+    def attend(self, descriptor: int) -> None:
+        """A descriptor has become readable: look why, so that it can be again."""
 
     def close(self) -> None:
         """End all connections; what was sent is still delivered."""

@@ -78,13 +78,13 @@ class SharedLink:
         self._received: list[Message] = []
         self._descriptors: list[int] = []
 
-    def send(self, message: Message) -> None:
-        """One frame, whole; a broken connection is told of by `receive`.
+    def send(self, *messages: Message) -> None:
+        """Whole frames; a broken connection is told of by `receive`.
 
         The agent's last message, which says why it ended, is still to be read then.
         """
         with self._sending, contextlib.suppress(OSError):
-            self._socket.sendall(write_frame(message))
+            self._socket.sendall(b"".join(write_frame(m) for m in messages))
 
     def receive(self, timeout: float) -> Message | None:
         """The oldest message not yet taken."""

@@ -6,17 +6,23 @@ greeting that fits; anything else is refused, and told of, without any harm.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from geeps_caffe.errors import ParameterServerError, UsageError
-from geeps_caffe.paramserver.hosts.outbox import Letter
+from geeps_caffe.paramserver.hosts.outbox import Letter, Outbox, nbytes
 from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
-from geeps_caffe.paramserver.hosts.peer_messages import Failed, Greeting
-from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES, read_head, write_head
+from geeps_caffe.paramserver.hosts.peer_messages import Failed, Greeting, PeerMessage
+from geeps_caffe.paramserver.hosts.peer_wire import (
+    MOST_BYTES,
+    pack,
+    read_head,
+    unpack,
+    write_head,
+)
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Doorman, Watch
@@ -24,9 +30,10 @@ from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 from geeps_caffe.paramserver.transport.network import Arrived, Ended
 
 _LOG = logging.getLogger(__name__)
-SEND_AHEAD = 2  # messages handed to ZeroMQ: what follows may still be overtaken
+SEND_AHEAD = 4  # messages handed to ZeroMQ: what follows may still be overtaken
 RECEIVE_AHEAD = 64  # messages that wait here, per connection
 LINGER_MS = 2000  # to deliver the last words
+TOGETHER_BYTES = 1 << 13  # of a payload that goes in one part with its head
 AT_ONCE = 32  # letters taken in one call
 MOST_WARNINGS = 20  # about strangers; the rest is counted
 
@@ -64,6 +71,10 @@ class ZeroMqNetwork:
         channels: int = 1,
     ) -> None:
         self._zmq = zmq = zmq_module()
+        # plain numbers: the flags of pyzmq are slow to combine
+        self._events = int(zmq.EVENTS)
+        self._in, self._out = int(zmq.POLLIN), int(zmq.POLLOUT)
+        self._at_once, self._more = int(zmq.DONTWAIT), int(zmq.SNDMORE)
         self._places, self._passport = places, passport
         self._key, self._channels = key, channels
         local = all(address.loopback for address in addresses)
@@ -73,7 +84,7 @@ class ZeroMqNetwork:
                 "with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
                 "FILE"
             )
-        self._context = zmq.Context(io_threads=min(2, channels))
+        self._context = zmq.Context(io_threads=2)
         self._doorman = Doorman(self._context, key)
         self._inlet = self._bind(addresses[places.host], local)
         self._guard = Watch(self._inlet)
@@ -81,6 +92,7 @@ class ZeroMqNetwork:
         self._warnings = 0
         self._ended: list[Ended] = []
         self._refused: list[Ended] = []
+        self._by_descriptor: dict[int, Any] = {}
         self._ways = {
             host: [self._connect(host, addresses[host]) for _ in range(channels)]
             for host in places.others
@@ -133,36 +145,63 @@ class ZeroMqNetwork:
         for ways in self._ways.values():
             for way in ways:
                 sockets += [way.socket, *way.watch.sockets]
-        return [socket.getsockopt(self._zmq.FD) for socket in sockets]
+        self._by_descriptor = {s.getsockopt(self._zmq.FD): s for s in sockets}
+        return list(self._by_descriptor)
+
+    def attend(self, descriptor: int) -> None:
+        """Make a socket read its news: until then its descriptor stays readable."""
+        self._by_descriptor[descriptor].getsockopt(self._events)
 
     # Sending
 
-    def send(self, host: int, letter: Letter) -> bool:
-        """On the channel of the letter's lane; a greeting goes first on each."""
-        ways = self._ways[host]
-        way = ways[letter.lane % len(ways)]
-        if not way.greeted and not self._greet(way):
-            return False
-        if isinstance(letter.message, Greeting):
-            return True  # `_greet` has said it
-        return self._put(way, letter)
+    def send(self, host: int, outbox: Outbox) -> bool:
+        """On the channel of the first letter's lane; a greeting goes first on each.
 
-    def _greet(self, way: _Way) -> bool:
-        greeting = Greeting(self._places.host)
-        letter = Letter((0, 0), 0, greeting, self._passport.as_json())
-        way.greeted = self._put(way, letter)
-        return way.greeted
-
-    def _put(self, way: _Way, letter: Letter) -> bool:
-        zmq = self._zmq
-        if not way.socket.getsockopt(zmq.EVENTS) & zmq.POLLOUT:
+        Small letters that follow each other go as one block.
+        """
+        letter = outbox.next(host)
+        assert letter is not None
+        way = self._way(host, letter)
+        if not self._ready(way.socket, self._out):
             return False
-        try:
-            way.socket.send(write_head(letter.message), zmq.DONTWAIT | zmq.SNDMORE)
-        except zmq.Again:
-            return False
-        way.socket.send(letter.payload, copy=False)
+        if not way.greeted:
+            self._greet(way)
+            return True
+        if nbytes(letter.payload) > TOGETHER_BYTES:
+            outbox.take(host)
+            way.socket.send(write_head(letter.message), self._at_once | self._more)
+            way.socket.send(letter.payload, copy=False)
+            return True
+        block = pack(self._small(host, way, outbox))
+        if block:
+            way.socket.send(block, self._at_once)
         return True
+
+    def _way(self, host: int, letter: Letter) -> _Way:
+        ways = self._ways[host]
+        return ways[letter.lane % len(ways)]
+
+    def _small(
+        self, host: int, way: _Way, outbox: Outbox
+    ) -> Iterator[tuple[PeerMessage, bytes]]:
+        """Letters for one way that follow each other, taken; greetings were said."""
+        room = TOGETHER_BYTES
+        while (letter := outbox.next(host)) is not None:
+            room -= nbytes(letter.payload)
+            if room < 0 or self._way(host, letter) is not way:
+                return
+            outbox.take(host)
+            if not isinstance(letter.message, Greeting):
+                yield letter.message, bytes(letter.payload)
+
+    def _greet(self, way: _Way) -> None:
+        greeting = Greeting(self._places.host)
+        block = pack([(greeting, self._passport.as_json())])
+        way.socket.send(block, self._at_once)
+        way.greeted = True
+
+    def _ready(self, socket: Any, what: int) -> bool:
+        return bool(int(socket.getsockopt(self._events)) & what)
 
     # Receiving
 
@@ -170,35 +209,29 @@ class ZeroMqNetwork:
         """Letters of hosts that have greeted, and greetings that fit."""
         self._doorman.look()
         found: list[Arrived] = []
-        inlet, zmq = self._inlet, self._zmq
+        inlet = self._inlet
         for _ in range(AT_ONCE):
-            if not inlet.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            if not self._ready(inlet, self._in):
                 break
-            sender = inlet.recv()
-            parts = []
-            while inlet.getsockopt(zmq.RCVMORE):
-                parts.append(inlet.recv(copy=False))
-            arrived = self._read(sender, parts)
-            if arrived is not None:
-                found.append(arrived)
+            sender, *parts = inlet.recv_multipart(copy=False)
+            found += self._read(sender.bytes, parts)
         return found
 
-    def _read(self, sender: bytes, parts: list[Any]) -> Arrived | None:
+    def _read(self, sender: bytes, parts: list[Any]) -> list[Arrived]:
+        found: list[Arrived] = []
         try:
-            if len(parts) != 2:
-                raise ParameterServerError(f"a letter of {len(parts)} parts")
-            message = read_head(parts[0].bytes)
-            data = np.frombuffer(parts[1].buffer, np.uint8)
-            host = self._hosts.get(sender)
-            if host is None:
-                host = self._admit(sender, message, data)
-            return Arrived(host, message, data)
+            for message, payload in _letters(parts):
+                data = np.frombuffer(payload, np.uint8)
+                host = self._hosts.get(sender)
+                if host is None:
+                    host = self._admit(sender, message, data)
+                found.append(Arrived(host, message, data))
         except ParameterServerError as error:
             if sender in self._hosts:
                 self._ended.append(Ended(self._hosts[sender], str(error), True))
             else:
                 self._refuse(sender, str(error))
-            return None
+        return found
 
     def _admit(self, sender: bytes, message: Any, data: Any) -> int:
         """The host that a new connection's first letter greets for."""
@@ -271,8 +304,7 @@ class ZeroMqNetwork:
                 note(Ended(way.host, event.what, True))
             elif event.disconnected and way.greeted:
                 note(Ended(way.host, "its connection was closed"))
-        zmq = self._zmq
-        while way.socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+        while self._ready(way.socket, self._in):
             parts = way.socket.recv_multipart()
             note(Ended(way.host, parts[-1].decode(errors="replace"), True))
 
@@ -286,3 +318,12 @@ class ZeroMqNetwork:
                 way.socket.close()
         self._inlet.close()
         self._context.term()
+
+
+def _letters(parts: list[Any]) -> Iterable[tuple[PeerMessage, Any]]:
+    """A block of small letters, or one large letter in two parts."""
+    if len(parts) == 1:
+        return unpack(parts[0].bytes)
+    if len(parts) == 2:
+        return [(read_head(parts[0].bytes), parts[1].buffer)]
+    raise ParameterServerError(f"a letter of {len(parts)} parts")

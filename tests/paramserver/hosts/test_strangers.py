@@ -9,7 +9,7 @@ import pytest
 
 from geeps_caffe.paramserver.hosts import peer_messages as p
 from geeps_caffe.paramserver.hosts.passport import Passport
-from geeps_caffe.paramserver.hosts.peer_wire import read_head, write_head
+from geeps_caffe.paramserver.hosts.peer_wire import pack, read_head, write_head
 from geeps_caffe.paramserver.transport.keys import make_key, write_key
 from tests.paramserver.hosts.test_launch_host import (
     Hosts,
@@ -64,7 +64,12 @@ def frames(count, seed):
             payload = mutated(payload, rng)
         elif rng.random() < 0.7:
             head = mutated(head, rng)
-        yield [head, payload[: rng.choice((0, 100, len(payload)))]]
+        payload = payload[: rng.choice((0, 100, len(payload)))]
+        if rng.random() < 0.5:
+            block = pack([(message, payload)] * rng.randint(1, 3))
+            yield [mutated(block, rng)]
+        else:
+            yield [head, payload]
 
 
 @pytest.fixture(params=["open", "with keys"])
