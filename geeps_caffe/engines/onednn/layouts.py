@@ -64,9 +64,16 @@ class Layouts:
         self._api = api
         self._known: dict[tuple[str, Shape], Md] = {}
         self._tags: dict[str, int] = {}
+        self._named: dict[tuple[object, ...], Layout] = {}
 
     def name(self, md: Md, view: View) -> Layout:
         """The layout of an array that oneDNN sees as `md` through `view`."""
+        key = (md.dims, md.padded_dims, md.strides, md.blocks, view)
+        if key not in self._named:
+            self._named[key] = self._new_name(md, view)
+        return self._named[key]
+
+    def _new_name(self, md: Md, view: View) -> Layout:
         own = self._turned(md, view)
         if is_plain(own):
             return Layout("plain", md.nbytes)
