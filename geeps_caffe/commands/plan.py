@@ -12,6 +12,7 @@ from geeps_caffe.commands.caffe_flags import (
     run_settings,
     stages_of,
 )
+from geeps_caffe.commands.footprint import Footprint
 from geeps_caffe.commands.planning import (
     plan_of,
     read_model,
@@ -29,6 +30,7 @@ from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
+from geeps_caffe.solvers import find_rule
 
 #: Title, settings, the compiled net, and what it was made of if it is the one trained.
 Titled: TypeAlias = tuple[str, RunSettings, PlannedNet, NamedNet | None]
@@ -42,6 +44,7 @@ def main(argv: list[str]) -> int:
     nets = _solver_nets(line) if line.text("solver") else _model(line)
     faults = 0
     plans: list[Plan] = []
+    footprint = Footprint(_slots(line), bool(memory_of(line)))
     for title, settings, net, named in nets:
         plan = plan_of(net, settings)
         found = find_faults(plan)
@@ -52,9 +55,19 @@ def main(argv: list[str]) -> int:
         print("\n".join(_advice(settings, net, named)) + "\n")
         faults += len(found)
         plans.append(plan)
+        footprint.add(net, plan)
     if len(plans) > 1:
         print(_job(plans, bool(memory_of(line))))
+    print("\n".join(footprint.lines()))
     return EXIT_BUG if faults else 0
+
+
+def _slots(line: CommandLine) -> int:
+    """Arrays of history for each param that is learned."""
+    path = line.text("solver")
+    if not path:
+        return 0
+    return len(find_rule(prototxt.read_solver(path).message.type).slots)
 
 
 def _advice(

@@ -184,6 +184,11 @@ class Reader:
         self._work: _Work | None = None
         self._stop: weakref.finalize[Any, Any] | None = None
 
+    @property
+    def buffers(self) -> int:
+        """Batches in memory at once, the one that was handed out among them."""
+        return self._depth + 1
+
     def use_threads(self, threads: int) -> None:
         """Read with so many threads, where their number is not given otherwise.
 

@@ -52,3 +52,20 @@ def test_one_file_is_planned(job, flags):
 def test_an_unknown_phase_is_refused(job):
     with pytest.raises(UsageError, match="-phase is 'BOTH'"):
         main(["-model=net.prototxt", "-phase=BOTH"])
+
+
+def test_it_foretells_the_memory_of_the_process(job, capsys):
+    main(["-solver=solver.prototxt"])
+    shown = capsys.readouterr().out
+    parts = ("arenas", "params", "their gradients", "their history", "the program,")
+    sizes = [number(shown, part.replace(",", ", about")) for part in parts]
+    params, gradients, history = sizes[1:4]
+    assert params == gradients == history > 0  # SGD has one array of history
+    assert number(shown, "the process, about") == sum(sizes)
+    assert 80e6 < sizes[-1] < 120e6
+
+
+def test_a_model_alone_has_neither_gradients_nor_history(job, capsys):
+    main(["-model=net.prototxt", "-phase=TEST"])
+    shown = capsys.readouterr().out
+    assert "their gradients" not in shown and "their history" not in shown

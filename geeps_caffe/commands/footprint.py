@@ -1,0 +1,70 @@
+"""How much memory the process of a job takes, arenas and all else, before it runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from geeps_caffe.device.array import count
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.layers.source import SourceLayer
+from geeps_caffe.schedule.plan import Plan
+
+#: The interpreter, libraries and nets, and what an instruction takes: objects, and the
+#: code that oneDNN makes for it. Measured for nets of 40 to 1,000 instructions.
+_PROGRAM, _INSTRUCTION = 90 << 20, 64 << 10
+
+
+@dataclass
+class Footprint:
+    """Adds up the nets of a job.
+
+    `slots` are the arrays of history that the solver's rule has for each param, `turns`
+    says whether all nets lie in one arena.
+    """
+
+    slots: int = 0
+    turns: bool = False
+    arenas: list[int] = field(default_factory=list)
+    instructions: int = 0
+    params: dict[str, int] = field(default_factory=dict)
+    learned: dict[str, int] = field(default_factory=dict)
+    gradients: int = 0
+    ahead: int = 0
+
+    def add(self, net: PlannedNet, plan: Plan) -> None:
+        """Count a net; params of one name are shared with the nets before."""
+        program = plan.program
+        self.arenas.append(plan.arena_bytes)
+        self.instructions += len(plan.instructions)
+        for key, name in program.params.items():
+            array = program.arrays[name]
+            self.params.setdefault(key, array.layout.nbytes)
+            if key in program.tables:
+                self.learned.setdefault(key, array.layout.nbytes)
+        self.gradients += sum(
+            a.layout.nbytes for a in program.arrays.values() if a.home == "gradient"
+        )
+        self.ahead += sum(_buffers(net))
+
+    def lines(self) -> Iterator[str]:
+        """A table, its sum at the end."""
+        arenas = max(self.arenas) if self.turns else sum(self.arenas)
+        rows: Mapping[str, int] = {
+            "arenas": arenas,
+            "params": sum(self.params.values()),
+            "their gradients": self.gradients,
+            "their history": self.slots * sum(self.learned.values()),
+            "batches read ahead": self.ahead,
+            "the program, about": _PROGRAM + _INSTRUCTION * self.instructions,
+        }
+        for title, nbytes in rows.items():
+            if nbytes:
+                yield f"{title:<21}{nbytes:>16,} bytes"
+        yield f"{'the process, about':<21}{sum(rows.values()):>16,} bytes"
+
+
+def _buffers(net: PlannedNet) -> Iterator[int]:
+    """Bytes of the batches that each source of records has in memory."""
+    for node in net.graph.nodes:
+        if isinstance(node.layer, SourceLayer):
+            batch = sum(4 * count(net.graph.values[top].shape) for top in node.tops)
+            yield batch * node.layer.reader.buffers
