@@ -1,6 +1,8 @@
 """The engines by name, and the choice among them."""
 
+import logging
 from collections.abc import Callable
+from functools import cache
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.backend import gpu_names
@@ -10,6 +12,8 @@ from geeps_caffe.engines.onednn.engine import OneDnnEngine
 from geeps_caffe.engines.onednn.library import OneDnnMissing
 from geeps_caffe.engines.reference.engine import ReferenceEngine
 from geeps_caffe.errors import UsageError, unknown
+
+_LOG = logging.getLogger(__name__)
 
 #: Made from the number of threads, the number of a GPU and what compiles for it.
 ENGINES: dict[str, Callable[[int | None, int, str], Engine]] = {
@@ -22,14 +26,15 @@ ENGINES: dict[str, Callable[[int | None, int, str], Engine]] = {
 def open_engine(
     name: str | None = None,
     threads: int | None = None,
-    advise: Callable[[str], object] = lambda advice: None,
+    advise: Callable[[str], object] | None = None,
     *,
     gpu: int = 0,
     kernels: str = "cupy",
 ) -> Engine:
     """The engine called `name`; without a name the fastest of this machine's CPU.
 
-    Where that is not what it could be, `advise` is called with one line for the user.
+    Where that is not what it could be, `advise` is called with one line for the user;
+    without it the line is logged, once.
 
     Raises:
         UsageError: there is no such engine.
@@ -42,8 +47,13 @@ def open_engine(
     try:
         return OneDnnEngine(threads)
     except OneDnnMissing as missing:
-        advise(f"computing with NumPy, many times slower: {missing}")
+        (advise or _warn_once)(f"computing with NumPy, many times slower: {missing}")
         return ReferenceEngine(threads)
+
+
+@cache
+def _warn_once(advice: str) -> None:
+    _LOG.warning("%s", advice)
 
 
 def engine_of(settings: RunSettings) -> Engine:

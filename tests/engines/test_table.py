@@ -23,6 +23,15 @@ def test_without_onednn_the_reference_runs_and_says_so(monkeypatch):
     assert "pip install onednn-cpu-gomp" in line
 
 
+def test_the_line_is_logged_once_where_nobody_takes_it(monkeypatch, caplog):
+    monkeypatch.setenv(VARIABLE, "/no/other/libdnnl.so.3")
+    for _ in range(2):
+        open_engine()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "/no/other/libdnnl.so.3" in record.getMessage()
+
+
 def test_onednn_asked_for_by_name_is_an_error_where_it_is_not(monkeypatch):
     monkeypatch.setenv(VARIABLE, "/no/libdnnl.so.3")
     with pytest.raises(OneDnnMissing, match="was not found"):
