@@ -142,7 +142,12 @@ CLUSTER = (
     Flag("ps_config", "", "GeePS's configuration file; other flags stand before it"),
     Flag("worker_id", -1, "This process's line of the machine file, from 0"),
     Flag("port", 0, "Port of the first agent; 0: 9090, or what a launcher says"),
-    Flag("key", "", "The cluster's key, see keygen; needed beyond 127.0.0.1"),
+    Flag(
+        "key",
+        "",
+        "The cluster's key, see keygen; needed beyond 127.0.0.1. none: the network is "
+        "closed to all others, so no key",
+    ),
     Flag("channels", 1, "Connections to each host"),
     Flag(
         "wire",

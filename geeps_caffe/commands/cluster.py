@@ -35,6 +35,7 @@ _SHARED_FLAGS = (
     "seed",
     "update",
 )
+NO_KEY = "none"  # said on purpose, where a key would be demanded
 _NETS = ("net", "train_net", "test_net")  # fields of a solver
 
 
@@ -63,7 +64,9 @@ def find_cluster(
     key = _key(line)
     master = Address(found.master, found.port)
     seconds = float(line.integer("join_seconds"))
-    met = meet(Meeting(found.rank, found.ranks, master, workers), key, seconds)
+    trusted = line.text("key") == NO_KEY
+    meeting = Meeting(found.rank, found.ranks, master, workers, trusted)
+    met = meet(meeting, key, seconds)
     names = tuple(address.name for address in met.addresses)
     places = Places(names, met.counts, found.rank)
     return _with_flags(line, Cluster(places, met.addresses, key))
@@ -97,14 +100,20 @@ def _of_mpi(line: CommandLine, workers: int) -> Cluster | None:
 
 
 def _key(line: CommandLine) -> ClusterKey | None:
-    return read_key(Path(line.text("key"))) if line.text("key") else None
+    name = line.text("key")
+    return read_key(Path(name)) if name not in ("", NO_KEY) else None
 
 
 def _with_flags(line: CommandLine, cluster: Cluster) -> Cluster:
     channels = line.integer("channels")
     if channels < 1:
         raise UsageError(f"-channels is {channels}; give 1 or more")
-    return replace(cluster, channels=channels, wire=line.text("wire"))
+    return replace(
+        cluster,
+        channels=channels,
+        wire=line.text("wire"),
+        trusted=line.text("key") == NO_KEY,
+    )
 
 
 def with_job(

@@ -24,6 +24,7 @@ class Cluster:
     key: ClusterKey | None = None
     channels: int = 1
     wire: str = "fp32"
+    trusted: bool = False  # the network: no key is needed anywhere
     job: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -55,4 +56,5 @@ def make_network(cluster: Cluster) -> Network:
         cluster.addresses,
         cluster.key,
         cluster.channels,
+        cluster.trusted,
     )

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ pytest.importorskip("zmq")
 pytestmark = pytest.mark.slow
 TRAIN = ("train", "-solver=solver.prototxt", "-threads=1")
 EXACT = ("-engine=reference", "-dtype=float64", "-batch_mode=global")
+PATH = os.environ.get("PATH", os.defpath)
 PS_CONFIG = """num_channels=4
 slack=0
 gpu_memory_capacity=4200000000
@@ -161,3 +165,21 @@ def test_hosts_that_train_other_nets_are_refused(one):
     codes, outputs = run_hosts(one, flags, [{}, {}])
     assert 0 not in codes
     assert any("does not run the same job" in output for output in outputs)
+
+
+def test_mpi_connects_hosts_too(one):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{PATH}")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    words = command(*TRAIN, *EXACT, "-transport=mpi", "-log_dir=logs")
+    done = subprocess.run(
+        [mpiexec, "-n", "2", *words],
+        cwd=one,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    assert difference(one / "one.caffemodel", one / "lenet_iter_10.caffemodel") < 1e-6

@@ -25,6 +25,7 @@ class Meeting:
     hosts: int
     master: Address
     workers: int  # of this process
+    trusted: bool = False  # the network: no key is needed
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
         PeerLost: not all came in time; the missing ones are named.
         UsageError: a key is needed, or the port is taken.
     """
-    if key is None and not meeting.master.loopback:
+    if key is None and not meeting.master.loopback and not meeting.trusted:
         raise UsageError(
             f"the first process is at {meeting.master.name}, so a key is needed: make "
             "one with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "

@@ -57,6 +57,7 @@ class ZeroMqNetwork:
         addresses: of all hosts' agents; this host's is bound.
         key: demanded unless all addresses are loopback ones.
         channels: connections to each host.
+        trusted: nobody else can reach the hosts, so that no key is demanded.
 
     Raises:
         UsageError: a key is needed, or the port is taken.
@@ -69,6 +70,7 @@ class ZeroMqNetwork:
         addresses: Sequence[Address],
         key: ClusterKey | None = None,
         channels: int = 1,
+        trusted: bool = False,
     ) -> None:
         self._zmq = zmq = zmq_module()
         # plain numbers: the flags of pyzmq are slow to combine
@@ -78,7 +80,9 @@ class ZeroMqNetwork:
         self._places, self._passport = places, passport
         self._key, self._channels = key, channels
         local = all(address.loopback for address in addresses)
-        if key is None and not local:
+        if key is None and trusted and not local:
+            _LOG.warning("no key: whoever reaches the ports may change the training")
+        elif key is None and not local:
             raise UsageError(
                 "hosts other than 127.0.0.1 take part, so a key is needed: make one "
                 "with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
