@@ -149,11 +149,33 @@ class Backward:
                 self._open(table)
         read = self.forward.open_tables(node)
         diffs = [self._top_diff(node, i) for i in range(len(node.tops))]
+        if self._hands_on(node):
+            self._hand_on(node, diffs[0])
+            return
         wanted = any(node.propagate) or any(node.learns)
         if wanted and not self._operation(node, diffs):
             self._layer_code(node, diffs)
         self.forward.close_tables(read)
         self._finish(learned)
+
+    def _hands_on(self, node: Node) -> bool:
+        """Whether the gradient of each bottom is that of the top: plain sums.
+
+        A program that drives the net by hand may write into each of them.
+        """
+        operation = node.layer.operation()
+        plain = isinstance(operation, Sum) and set(operation.coefficients) == {1.0}
+        return plain and not self.forward.program.options.keep_all
+
+    def _hand_on(self, node: Node, diff: str) -> None:
+        """No bottom's gradient is an array of its own; nobody writes into one."""
+        program = self.forward.program
+        source = program.arrays[diff]
+        for value, wanted in zip(node.bottoms, node.propagate, strict=True):
+            if wanted:
+                program.diff[value] = program.add(
+                    f"{value}.diff", source.shape, source.layout, view_of=diff
+                )
 
     def _operation(self, node: Node, diffs: list[str]) -> bool:
         forward, program = self.forward, self.forward.program

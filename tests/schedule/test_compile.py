@@ -85,6 +85,23 @@ def test_a_table_is_updated_when_the_last_of_its_gradients_is_there():
     ]
 
 
+@pytest.mark.parametrize(
+    ("coeff", "keep_all", "copied"),
+    [("", False, False), ("coeff: 1 coeff: 2", False, True), ("", True, True)],
+)
+def test_the_gradient_of_a_plain_sum_is_handed_on(coeff, keep_all, copied):
+    text = INPUT + CONV + CONV.replace('"conv"', '"other"')
+    text += f"""layer {{ name: "sum" type: "Eltwise" bottom: "conv" bottom: "other"
+      top: "sum" eltwise_param {{ {coeff} }} }}
+      layer {{ name: "loss" type: "Reduction" bottom: "sum" top: "loss" loss_weight: 1 }}
+    """
+    program = program_of(graph_of(text), keep_all=keep_all)
+    assert ("backward sum [numpy]" in texts(program)) == copied
+    roots = {program.root(f"{blob}.diff") for blob in ("sum", "conv", "other")}
+    assert len(roots) == (3 if copied else 1)
+    assert check_plan(make_plan(program)) == []
+
+
 def test_gradients_of_several_batches_start_at_zero_in_the_first():
     program = program_of(graph_of(TINY), accumulate=True)
     fills = [(f.array, f.when) for f in only(program, Fill)]

@@ -3,7 +3,7 @@
 Threads of OpenMP that spin for long between two primitives collapse when anything else
 wants their cores, those that sleep at once wake up late. Measured for LeNet's passes on
 two cores, ms at the median, quiet and beside a busy process: GNU's default of 300,000
-spins 4.5 and 88 to 290; no spin 5.2 and 20 to 28; 1,000 spins 4.4 and 20. So they spin
+spins 4.5 and 9 to 290; no spin 5.2 and 20 to 28; 1,000 spins 4.4 and 20. So they spin
 for a moment unless the user says otherwise. Two pools, NumPy's BLAS beside OpenMP, cost
 up to three times; so BLAS gets one thread.
 """
