@@ -93,7 +93,8 @@ def test_the_gradient_of_a_plain_sum_is_handed_on(coeff, keep_all, copied):
     text = INPUT + CONV + CONV.replace('"conv"', '"other"')
     text += f"""layer {{ name: "sum" type: "Eltwise" bottom: "conv" bottom: "other"
       top: "sum" eltwise_param {{ {coeff} }} }}
-      layer {{ name: "loss" type: "Reduction" bottom: "sum" top: "loss" loss_weight: 1 }}
+      layer {{ name: "loss" type: "Reduction" bottom: "sum" top: "loss"
+        loss_weight: 1 }}
     """
     program = program_of(graph_of(text), keep_all=keep_all)
     assert ("backward sum [numpy]" in texts(program)) == copied
