@@ -38,7 +38,21 @@ class PsConfig:
     notes: tuple[str, ...] = ()  # for the log, each with the file's name and line
 
 
+#: Keys of MLtuner, which chose rates and batch sizes for GeePS.
+_MLTUNER = """
+    app_name branch_mode converge_slack default_lr grid_size hyperopt_root
+    initial_tuning lr_tunable mltuner_print_interval num_branches num_clocks_to_eval
+    num_clocks_to_run num_clocks_to_test num_epoches_per_test num_progress_samples
+    num_samples_per_epoch num_samples_per_test plateau_size_for_adjust
+    plateau_size_for_convergence plateau_size_for_retune progress_in_logscale
+    refine_tunable retune_tunable scheduler_print_interval searching_stop_slack
+    searching_stop_threshold spearmint_root stop_on_converge test_batch_size
+    time_to_try train_batch_size train_lr train_slack tunable_chooser
+    tunable_searcher tune_batch_size tune_lr tune_lr_decay tune_momentum tune_slack
+    tuner_logic update_func
+""".split()
 _OBSOLETE: Mapping[str, str] = {
+    **dict.fromkeys(_MLTUNER, "it is MLtuner's; here the solver's file decides"),
     "hostfile": "the machine file is given with -machinefile",
     "output_dir": "statistics go where -stats says",
     "thread_cache_capacity": "the planner finds the sizes of buffers by itself",
