@@ -50,7 +50,7 @@ _MLTUNER = """
     time_to_try train_batch_size train_lr train_slack tunable_chooser
     tunable_searcher tune_batch_size tune_lr tune_lr_decay tune_momentum tune_slack
     tuner_logic update_func
-""".split()
+""".split()  # noqa: SIM905 - a word a line would be a page
 _OBSOLETE: Mapping[str, str] = {
     **dict.fromkeys(_MLTUNER, "it is MLtuner's; here the solver's file decides"),
     "hostfile": "the machine file is given with -machinefile",
