@@ -16,8 +16,9 @@ from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.ps_config import read_ps_config
 from geeps_caffe.config.units import show_bytes
-from geeps_caffe.errors import EXIT_INTERRUPTED
+from geeps_caffe.errors import EXIT_INTERRUPTED, PeerLost
 from geeps_caffe.execution.reports import Report
+from geeps_caffe.execution.rescue import rescue
 from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.execution.training import Training
 from geeps_caffe.glog import note
@@ -58,12 +59,23 @@ class _Run:
                 trainer.restore(snapshot)
             session.say("caffe.cpp:239", "Starting Optimization")
             trainer.solve()
+        except PeerLost as error:
+            self._save_what_there_is(trainer, error)
+            raise
         finally:
             progress.finish()
             write_stats(trainer.training, self.line.text("stats"))
             trainer.close()
         session.say("caffe.cpp:250", "Optimization Done.")
         return EXIT_INTERRUPTED if trainer.stopped else 0
+
+    def _save_what_there_is(self, trainer: Trainer, error: PeerLost) -> None:
+        session = self.session
+        session.warn(str(error))
+        path = self.document.path
+        name = rescue(trainer.training, path, trainer.iteration, error)
+        if name is not None:
+            session.warn(f"The weights as they were are in {name}")
 
     def _begin(self) -> tuple[Trainer, Progress]:
         session, line = self.session, self.line
