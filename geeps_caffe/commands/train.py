@@ -106,7 +106,8 @@ def read_solver(line: CommandLine, path: str, worker: int | None = None) -> Docu
         text = found.expand(load_text(found.path))
         document = prototxt.parse_solver(text, str(found.path))
     solver = document.message
-    solver.iter_size *= line.integer("batches_per_clock")
+    if line.integer("batches_per_clock") != 1:
+        solver.iter_size *= line.integer("batches_per_clock")
     solver.train_state.level = line.integer("level")
     solver.train_state.stage.extend(stages_of(line))
     if line.text("snapshot"):

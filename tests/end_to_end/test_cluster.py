@@ -106,22 +106,22 @@ def test_ranks_that_a_launcher_starts_find_each_other(one):
 
 def test_two_of_three_ranks_end_by_naming_the_third(one):
     machine_file(one, 3)
-    same = ("-machinefile=machines", "-join_seconds=3", "-log_dir=logs", "-threads=1")
+    same = ("-machinefile=machines", "-join_seconds=8", "-log_dir=logs", "-threads=1")
     flags = [(*same, f"-worker_id={number}") for number in (0, 2)]
     codes, outputs = run_hosts(one, flags, [{}, {}])
     assert codes == [EXIT_PEER_LOST, EXIT_PEER_LOST]
     for output in outputs:
-        assert "no connection for 3 s from host 127.0.0.1 (rank 1)" in output
+        assert "no connection for 8 s from host 127.0.0.1 (rank 1)" in output
 
 
 def test_two_of_three_launched_ranks_end_by_naming_the_third(one):
     (port,) = free_ports(1)
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "3"}
     variables = [{**place, "RANK": rank} for rank in ("0", "2")]
-    codes, outputs = run_hosts(one, [("-join_seconds=2",)] * 2, variables)
+    codes, outputs = run_hosts(one, [("-join_seconds=8",)] * 2, variables)
     assert codes == [EXIT_PEER_LOST, EXIT_PEER_LOST]
     for output in outputs:
-        assert "no connection for 2 s from rank 1" in output
+        assert "no connection for 8 s from rank 1" in output
 
 
 def test_files_made_for_each_worker_are_taken_with_data_of_their_own(tmp_path):
