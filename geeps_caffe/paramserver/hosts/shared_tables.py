@@ -59,7 +59,8 @@ class _Sum:
 
     clock: int
     table: int
-    owner: int
+    index: int
+    turn: int  # owners by turns, this host last
     piece: Piece = field(compare=False)
     source: int = field(compare=False)
     share: Share = field(compare=False)
@@ -175,7 +176,9 @@ class SharedTables:
             share = Share(push.iteration, push.rate, 1.0, 1.0)
         for block in self._pieces[table]:
             for piece in block:
-                job = _Sum(clock, table, piece.owner, piece, source, share, pushes)
+                turn = (piece.owner - self._places.host - 1) % self._places.hosts
+                place = clock, table, piece.index, turn
+                job = _Sum(*place, piece, source, share, pushes)
                 heapq.heappush(self._due, job)
 
     def _send_nothing(self, table: int, clock: int, source: int) -> None:
@@ -202,7 +205,7 @@ class SharedTables:
         else:
             part = self._sums.sum(job.table, job.clock, where, job.pushes)
         share, piece = job.share, job.piece.index
-        if job.owner == self._places.host:
+        if job.piece.owner == self._places.host:
             self._shard.take(job.source, job.table, job.clock, piece, share, part)
             return self._measure()
         message = Part(
@@ -216,7 +219,7 @@ class SharedTables:
             share.weight,
         )
         order = (job.clock, job.table)
-        self._outbox.put(job.owner, message, self._wire.encode(part), order)
+        self._outbox.put(job.piece.owner, message, self._wire.encode(part), order)
         return []
 
     def _measure(self) -> Outgoing:

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,12 @@ def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
 def _receive_all(
     context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
 ) -> Met:
-    doorman, door = Doorman(context, key), _door(context, meeting, key)
+    doorman = Doorman(context, key)
+    with closing(doorman), _door(context, meeting, key) as door:
+        return _receive(door, doorman, meeting, seconds)
+
+
+def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> Met:
     own = _Guest(Address(meeting.master.name, _free_port("")), meeting.workers)
     guests = {0: own}
     end = time.monotonic() + seconds
@@ -102,6 +108,7 @@ def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
     try:
         door.bind(url)
     except zmq.ZMQError as error:
+        door.close()
         raise UsageError(
             f"can't listen at {url}: {error.strerror}; set MASTER_PORT or give -port"
         ) from error
@@ -123,7 +130,13 @@ def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> No
 
 
 def _ask(context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
-    line = context.socket(zmq_module().DEALER)
+    with context.socket(zmq_module().DEALER) as line:
+        return _ask_over(line, meeting, key, seconds)
+
+
+def _ask_over(
+    line: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
+) -> Met:
     line.maxmsgsize = 1 << 20
     if key is not None:
         line.curve_serverkey = key.public

@@ -1,0 +1,53 @@
+"""Processes that know only where the first one is."""
+
+import threading
+
+import pytest
+
+from geeps_caffe.errors import PeerLost, UsageError
+from geeps_caffe.paramserver.transport.addresses import Address
+from geeps_caffe.paramserver.transport.keys import make_key
+from geeps_caffe.paramserver.transport.meeting import Meeting, meet
+from tests.paramserver.hosts.test_launch_host import free_ports
+
+pytest.importorskip("zmq")
+
+
+def all_meet(hosts, present, seconds, key=None):
+    master = Address("127.0.0.1", free_ports(1)[0])
+    found = {}
+
+    def go(host):
+        try:
+            found[host] = meet(Meeting(host, hosts, master, host + 1), key, seconds)
+        except PeerLost as error:
+            found[host] = error
+
+    threads = [threading.Thread(target=go, args=(host,)) for host in present]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    return found
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_all_know_all_afterwards(keyed):
+    found = all_meet(3, range(3), 20.0, make_key() if keyed else None)
+    assert len(found) == 3
+    assert found[0] == found[1] == found[2]
+    assert found[0].counts == (1, 2, 3)
+    assert len({address.port for address in found[0].addresses}) == 3
+
+
+def test_who_does_not_come_is_named_to_all():
+    found = all_meet(3, (0, 2), 0.5)
+    assert len(found) == 2
+    for error in found.values():
+        assert str(error) == "no connection for 0 s from rank 1"
+
+
+def test_a_first_process_elsewhere_needs_a_key():
+    with pytest.raises(UsageError, match="geeps-caffe keygen"):
+        meet(Meeting(1, 2, Address("192.0.2.1", 1), 1), None, 1.0)
