@@ -23,9 +23,9 @@ def main():
         Places(names, counts, what["host"]),
         tuple(Address(n, p) for n, p in zip(names, what["ports"], strict=True)),
         read_key(Path(what["key"])) if what.get("key") else None,
-        what.get("channels", 1),
-        what.get("wire", "fp32"),
-        what.get("job", {}),
+        channels=what.get("channels", 1),
+        wire=what.get("wire", "fp32"),
+        job=what.get("job", {}),
     )
     limits = Limits(**{"silence": 30.0, "grace": 2.0, **what.get("limits", {})})
     folder = Path(what["folder"])
