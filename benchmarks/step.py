@@ -22,7 +22,7 @@ from benchmarks.step_peers import Task, gflop_of, peers
 from benchmarks.step_profile import profile
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-KINDS = ["ours", "torch", "channels_last"]
+KINDS = ["ours", "torch", "channels_last", "compiled"]
 _COMPARED = 3  # losses
 _TOLERANCE = 2e-3  # relative; sums are added in other orders
 
@@ -119,6 +119,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--without", choices=KINDS[1:], action="append", default=[])
+    parser.add_argument("--compiled", action="store_true", help="torch.compile too")
     parser.add_argument("--share", action="store_true", default=None)
     parser.add_argument("--profile", action="store_true", help="ours by instruction")
     parser.add_argument("--write", action="store_true", help=f"append to {RESULTS}")
@@ -129,7 +130,8 @@ def main() -> None:
             task = Task(net, corpus, options.threads, "", options.share)
             print("\n".join([net, *profile(task, options.steps)]))
         return
-    kinds = [kind for kind in KINDS if kind not in options.without]
+    left_out = options.without + ["compiled"] * (not options.compiled)
+    kinds = [kind for kind in KINDS if kind not in left_out]
     lines = ["", f"`{' '.join(sys.argv)}`, {machine()}. Median / minimum.", ""]
     lines += header(kinds)
     for net in options.net or MODELS:

@@ -72,9 +72,9 @@ class Ours:
 
 
 class Torch:
-    """PyTorch eager, as its tutorials have it."""
+    """PyTorch as its tutorials have it: eager, or compiled."""
 
-    def __init__(self, task: Task, channels_last: bool) -> None:
+    def __init__(self, task: Task, channels_last: bool, compiled: bool) -> None:
         import torch  # noqa: PLC0415 - ours must not pay for it
 
         from benchmarks.torch_net import TorchNet  # noqa: PLC0415
@@ -90,6 +90,7 @@ class Torch:
         if channels_last:
             self.net.to_channels_last()
             self.images = self.images.to(memory_format=torch.channels_last)
+        self.loss = torch.compile(self.net.loss) if compiled else self.net.loss
         self.drops = {
             node.name: (graph.values[node.tops[0]].shape, node.layer)
             for node in graph.nodes
@@ -111,7 +112,7 @@ class Torch:
     def step(self, iteration: int) -> float:
         """See Stepper."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.net.loss(self.images, self.labels)
+        loss = self.loss(self.images, self.labels)
         loss.backward()
         self.optimizer.step()
         return loss.item()
@@ -129,10 +130,10 @@ def gflop_of(task: Task) -> float:
 
 
 def make(kind: str, task: Task) -> Stepper:
-    """The peer called "ours", "torch" or "channels_last"."""
+    """The peer called "ours", "torch", "channels_last" or "compiled"."""
     if kind == "ours":
         return Ours(task)
-    return Torch(task, channels_last=kind == "channels_last")
+    return Torch(task, channels_last=kind != "torch", compiled=kind == "compiled")
 
 
 # -- processes -----------------------------------------------------------------

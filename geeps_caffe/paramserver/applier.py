@@ -83,8 +83,9 @@ class Applier:
         self._work = work or Workspace(scheme, table)
         parts = parts_between(scheme.tables[table], start, start + weights.size)
         self._fused = None
-        if bind is not None and self.rule is not None and self.rule.type_name == "SGD":
-            self._fused = FusedSgd(parts, start, weights, history[0], bind)
+        updater = self._work.updater
+        if bind is not None and updater is not None and updater.is_sgd:
+            self._fused = FusedSgd(parts, start, weights, history[0], bind, updater)
         self._pieces = [
             _Piece(where, weights[where], tuple(s[where] for s in history), part)
             for part in parts

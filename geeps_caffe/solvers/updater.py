@@ -26,6 +26,11 @@ class Updater:
         self.chunk = max(1, chunk_bytes // np.dtype(dtype).itemsize)
         self._grad, self._out, self._spare = np.empty((3, self.chunk), dtype)
 
+    @property
+    def is_sgd(self) -> bool:
+        """Whether the rule is SGD with momentum, which engines may do faster."""
+        return self.rule.type_name == "SGD"
+
     def step(
         self,
         weights: Array,

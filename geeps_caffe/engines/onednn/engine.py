@@ -21,7 +21,7 @@ from geeps_caffe.engines.onednn.library import (
     open_library,
     read_version,
 )
-from geeps_caffe.engines.onednn.momentum import Momentum
+from geeps_caffe.engines.onednn.momentum import LEAST, Momentum
 from geeps_caffe.engines.onednn.recipe import HostFunction, HostStep, Kit, Recipe, Step
 from geeps_caffe.engines.onednn.threads import (
     hold_blas_to_one_thread,
@@ -121,8 +121,8 @@ class OneDnnEngine:
     def bind_momentum(
         self, weights: Array, grad: Array, history: Array, momentum: float
     ) -> Momentum | None:
-        """See Engine; for float32."""
-        if weights.dtype != np.float32:
+        """See Engine; for float32, and not for small arrays."""
+        if weights.dtype != np.float32 or weights.size < LEAST:
             return None
         return Momentum(self.kit.api, weights, grad, history, momentum)
 

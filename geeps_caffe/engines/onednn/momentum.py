@@ -26,6 +26,8 @@ from geeps_caffe.engines.onednn.descriptors import (
 )
 
 PIECE = 1 << 19  # elements; with three arrays 6 MB
+#: Fewer elements are not worth to wake a thread for: 30 us or more where it sleeps.
+LEAST = 1 << 13
 
 
 class Momentum:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from geeps_caffe.device.array import allocate
-from geeps_caffe.engines.onednn.momentum import PIECE
+from geeps_caffe.engines.onednn.momentum import LEAST, PIECE
 
 
 def floats(size, rng):
@@ -11,7 +11,7 @@ def floats(size, rng):
     return array
 
 
-@pytest.mark.parametrize("size", [1, 37, 500, PIECE, 2 * PIECE + 129])
+@pytest.mark.parametrize("size", [LEAST, LEAST + 37, PIECE, 2 * PIECE + 129])
 def test_an_update_is_the_rule_of_sgd_with_momentum_and_decay(engine, rng, size):
     weights, grad, history = (floats(size, rng) for _ in range(3))
     w, g, h = (array.astype(float) for array in (weights, grad, history))
@@ -25,11 +25,11 @@ def test_an_update_is_the_rule_of_sgd_with_momentum_and_decay(engine, rng, size)
 
 
 def test_zeros_stay_zeros(engine):
-    weights, grad, history = (allocate(4 * 64).view(np.float32) for _ in range(3))
+    weights, grad, history = (allocate(4 * LEAST).view(np.float32) for _ in range(3))
     engine.bind_momentum(weights, grad, history, 0.9)(0.1, 0.5, 1.0)
     assert not weights.any() and not history.any()
 
 
-def test_float64_is_left_to_numpy(engine):
-    arrays = np.zeros((3, 8))
-    assert engine.bind_momentum(*arrays, 0.9) is None
+def test_float64_and_small_arrays_are_left_to_numpy(engine):
+    assert engine.bind_momentum(*np.zeros((3, LEAST)), 0.9) is None
+    assert engine.bind_momentum(*np.zeros((3, LEAST - 1), np.float32), 0.9) is None
