@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 import weakref
 from pathlib import Path
 
@@ -107,6 +108,7 @@ class _Shared:
 _OPEN: weakref.WeakValueDictionary[tuple[int, int], _Shared] = (
     weakref.WeakValueDictionary()
 )
+_OPENING = threading.Lock()  # LMDB refuses a file that is open in the process already
 
 
 def _open(path: str) -> _Shared:
@@ -114,17 +116,21 @@ def _open(path: str) -> _Shared:
         raise DataError(_no_lmdb(path))
     file = path if Path(path).is_file() else os.path.join(path, "data.mdb")
     try:
-        status = os.stat(file)
-        shared = _OPEN.get((status.st_dev, status.st_ino))
-        if shared is None:
-            shared = _Shared(
-                lmdb.open(
-                    file, subdir=False, readonly=True, lock=False, readahead=False
-                )
-            )
-            _OPEN[status.st_dev, status.st_ino] = shared
+        with _OPENING:
+            return _share(file)
     except (lmdb.Error, OSError) as error:
         raise DataError(explain(path, error)) from error
+
+
+def _share(file: str) -> _Shared:
+    """The environment of a file: the one that is open, or a new one."""
+    status = os.stat(file)
+    shared = _OPEN.get((status.st_dev, status.st_ino))
+    if shared is None:
+        shared = _Shared(
+            lmdb.open(file, subdir=False, readonly=True, lock=False, readahead=False)
+        )
+        _OPEN[status.st_dev, status.st_ino] = shared
     return shared
 
 
