@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    lines = ["", f"`{' '.join(sys.argv)}`, {machine()}. Best of passes.", ""]
+    lines = ["", f"`python -m benchmarks.input {' '.join(sys.argv[1:])}`, {machine()}. Best of passes.", ""]
     lines += table(measure(options.records, options.passes))
     print("\n".join(lines))
     if options.write:
