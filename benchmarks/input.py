@@ -91,7 +91,8 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    lines = ["", f"`python -m benchmarks.input {' '.join(sys.argv[1:])}`, {machine()}. Best of passes.", ""]
+    command = " ".join(["python -m benchmarks.input", *sys.argv[1:]])
+    lines = ["", f"`{command}`, {machine()}. Best of passes.", ""]
     lines += table(measure(options.records, options.passes))
     print("\n".join(lines))
     if options.write:

@@ -132,7 +132,8 @@ def main() -> None:
         return
     left_out = options.without + ["compiled"] * (not options.compiled)
     kinds = [kind for kind in KINDS if kind not in left_out]
-    lines = ["", f"`python -m benchmarks.step {' '.join(sys.argv[1:])}`, {machine()}. Median / minimum.", ""]
+    command = " ".join(["python -m benchmarks.step", *sys.argv[1:]])
+    lines = ["", f"`{command}`, {machine()}. Median / minimum.", ""]
     lines += header(kinds)
     for net in options.net or MODELS:
         with tempfile.NamedTemporaryFile(suffix=".npz") as weights:
