@@ -318,6 +318,8 @@ SUMS = [
     weighted_sum((0.5, 2, -3), (3, 20, 4, 4)),
     weighted_sum((2,), (4, 7)),
     weighted_sum((1, 0, 1, 1, 1), (9,)),
+    weighted_sum((1, 1, 1, 1), (2, 20, 3, 4)),
+    weighted_sum((1,) * 31, (2, 16, 3)),
 ]
 
 CONCATS = [
@@ -373,6 +375,7 @@ ACTIVATED = [
     activated(CONVOLUTIONS[5], "tanh"),
     activated(CONVOLUTIONS[5], "sigmoid", no=ONEDNN),
     activated(SUMS[0]),
+    activated(SUMS[5]),
     activated(SUMS[1], no=ONEDNN),
 ]
 

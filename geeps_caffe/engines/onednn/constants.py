@@ -35,6 +35,7 @@ MAX_SPATIAL = 3  # axes of an image
 BLOCKED = 2  # format kind: strides and inner blocks say it all
 ANY = 1  # format tag: the primitive chooses
 FLOAT32 = 3  # data type
+FLOAT_BYTES = 4
 USER_SCRATCHPAD = 1  # scratchpad mode
 
 ISA_NAMES = {

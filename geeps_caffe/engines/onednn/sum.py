@@ -2,16 +2,20 @@
 
 from geeps_caffe.engines.engine import Layout, Request
 from geeps_caffe.engines.onednn.constants import (
+    FLOAT_BYTES,
     MULTIPLE_SRC,
     SECOND_SRC,
     Algorithm,
     Arg,
     Prop,
+    post_op_src,
 )
-from geeps_caffe.engines.onednn.descriptors import Md
+from geeps_caffe.engines.onednn.descriptors import Md, combine
 from geeps_caffe.engines.onednn.layouts import view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses
 from geeps_caffe.engines.operations import Sum
+
+_MOST = 30  # arrays in one primitive; oneDNN has 32 places for what follows a sum
 
 
 def make_sum(kit: Kit, request: Request) -> Recipe | None:
@@ -34,42 +38,49 @@ def most_common(request: Request, ports: list[str]) -> str:
 def _forward(kit: Kit, request: Request, operation: Sum) -> Recipe | None:
     bottoms = [f"bottom{i}" for i in range(len(operation.coefficients))]
     md = kit.as_given(request, most_common(request, bottoms))
-    if kit.post_ops:
-        return _pair(kit, request, operation, md)
-    scales = [float(c) for c in operation.coefficients]
-    mds = [md] * len(scales)
-    desc = kit.api.primitive_desc("sum", md, len(mds), scales, mds)
-    if desc is None:
+    plain = set(operation.coefficients) == {1.0} and 2 <= len(bottoms) <= _MOST
+    if not plain and kit.post_ops:
         return None
     recipe = Recipe(kit)
-    uses: Uses = {Arg.DST: ("top0", md)}
-    for i, name in enumerate(bottoms):
-        uses[MULTIPLE_SRC + i] = (name, md)
-    for name, _ in uses.values():
+    for name in (*bottoms, "top0"):
         recipe.port(name, md, view(request.shapes[name]))
-    recipe.run(desc, uses)
-    return recipe
+    add = _add_one_by_one if plain else _add_weighted
+    return recipe if add(recipe, md, bottoms, operation) else None
 
 
-def _pair(kit: Kit, request: Request, operation: Sum, md: Md) -> Recipe | None:
-    """The plain sum of two: a primitive that takes post-ops."""
-    if operation.coefficients != (1.0, 1.0):
-        return None
-    desc = kit.api.primitive_desc(
-        "binary", Algorithm.ADD, md, md, md, attributes=kit.attributes
+def _add_one_by_one(recipe: Recipe, md: Md, bottoms: list[str], operation: Sum) -> bool:
+    """A sum of two, to which the others are added before it is written.
+
+    All elements are seen as one row, padding included. (Measured for 64 MB: 0.4 ms;
+    oneDNN's sum takes 1.6, since its code is not tuned.)
+    """
+    del operation
+    api, post_ops = recipe.kit.api, recipe.kit.post_ops
+    row = api.plain((md.nbytes // FLOAT_BYTES,))
+    others = bottoms[2:]
+    ops = [combine(Algorithm.ADD, row) for _ in others] + list(post_ops)
+    attributes = api.attributes(ops) if ops else None
+    desc = api.primitive_desc(
+        "binary", Algorithm.ADD, row, row, row, attributes=attributes
     )
     if desc is None or desc.slow:
-        return None
-    recipe = Recipe(kit)
-    uses: Uses = {
-        Arg.SRC: ("bottom0", md),
-        SECOND_SRC: ("bottom1", md),
-        Arg.DST: ("top0", md),
-    }
-    for name, _ in uses.values():
-        recipe.port(name, md, view(request.shapes[name]))
-    recipe.run(desc, uses)
-    return recipe
+        return False
+    uses: Uses = {Arg.SRC: (bottoms[0], row), SECOND_SRC: (bottoms[1], row)}
+    uses |= {post_op_src(i): (name, row) for i, name in enumerate(others)}
+    recipe.run(desc, {**uses, Arg.DST: ("top0", row)})
+    return True
+
+
+def _add_weighted(recipe: Recipe, md: Md, bottoms: list[str], operation: Sum) -> bool:
+    """By oneDNN's sum."""
+    scales = [float(c) for c in operation.coefficients]
+    mds = [md] * len(scales)
+    desc = recipe.kit.api.primitive_desc("sum", md, len(mds), scales, mds)
+    if desc is None:
+        return False
+    uses: Uses = {MULTIPLE_SRC + i: (name, md) for i, name in enumerate(bottoms)}
+    recipe.run(desc, {**uses, Arg.DST: ("top0", md)})
+    return True
 
 
 def _backward(kit: Kit, request: Request, operation: Sum) -> Recipe | None:
