@@ -30,7 +30,11 @@ RECORDS = 10_000  # of a database
 WORKERS = (2, 4, 8)
 NETS = {
     "LeNet": ("examples/mnist/lenet_train_test.prototxt", 64, mnist),
-    "cifar10_quick": ("examples/cifar10/cifar10_quick_train_test.prototxt", 96, cifar10),
+    "cifar10_quick": (
+        "examples/cifar10/cifar10_quick_train_test.prototxt",
+        96,
+        cifar10,
+    ),
 }
 BASE = 'momentum: 0.9 weight_decay: 0.0005 lr_policy: "fixed" '
 SOLVERS = {

@@ -157,20 +157,29 @@ def equality():
         keys(folder)
         solver = "-solver=solver.prototxt"
         subprocess.run(
-            [*TRAIN, solver, *exact], cwd=folder, env=ENVIRON, check=True,
+            [*TRAIN, solver, *exact],
+            cwd=folder,
+            env=ENVIRON,
+            check=True,
             stderr=subprocess.DEVNULL,
         )
         weights = folder / "lenet_iter_20.caffemodel"
-        one = [b.array() for y in prototxt.read_weights(weights).layers for b in y.blobs]
+        one = _arrays(weights)
         lines = "".join(f"{network.address(host)}\n" for host in range(3))
         (folder / "machines").write_text(lines)
         flags = [solver, *exact, "-machinefile=machines", f"-key={folder}/key"]
         commands = [[*TRAIN, *flags, f"-worker_id={h}", "-log_dir=l"] for h in range(3)]
         ends = network.run(commands, folder, ENVIRON)
         assert [code for code, _ in ends] == [0] * 3, ends
-        new = [b.array() for y in prototxt.read_weights(weights).layers for b in y.blobs]
-        most = max(np.abs(a - b).max() / np.abs(a).max() for a, b in zip(one, new))
+        pairs = zip(one, _arrays(weights), strict=True)
+        most = max(np.abs(a - b).max() / np.abs(a).max() for a, b in pairs)
     return f"Three hosts with keys and one process after 20 steps: {most:.1e} apart."
+
+
+def _arrays(path):
+    """All blobs of a weight file."""
+    layers = prototxt.read_weights(path).layers
+    return [blob.array() for layer in layers for blob in layer.blobs]
 
 
 def main():

@@ -261,9 +261,7 @@ def _write_string(file: "h5py.File", name: str, text: str) -> None:
     )
 
 
-def _write(
-    target: FilePath | BinaryIO, fill: "Callable[[h5py.File], None]"
-) -> None:
+def _write(target: FilePath | BinaryIO, fill: "Callable[[h5py.File], None]") -> None:
     """Make the file in memory, so that no fault of a disk happens inside of HDF5."""
     made = BytesIO()
     with _library().File(made, "w") as file:

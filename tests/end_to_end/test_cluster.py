@@ -1,4 +1,4 @@
-"""Several hosts on this machine, from the command line, as GeePS and others start them."""
+"""Several hosts on this machine, from the command line, started in GeePS's ways."""
 
 import json
 import os

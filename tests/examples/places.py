@@ -70,9 +70,7 @@ def _first(path, root, item, records):
     head = len(content) - int.from_bytes(content[4:8], "big") * item
     count = records.to_bytes(4, "big")
     target = root / path.stem
-    target.write_bytes(
-        content[:4] + count + content[8 : head + records * item]
-    )
+    target.write_bytes(content[:4] + count + content[8 : head + records * item])
     return target
 
 

@@ -312,5 +312,3 @@ def test_30_a_loose_top_is_cut_short_with_advice(place):
     assert len([text for text in texts if ": loose = " in text]) == 16
     (rest,) = [text for text in texts if "Silence" in text]
     assert "65 more of 'loose'" in rest
-
-

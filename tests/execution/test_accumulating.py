@@ -1,4 +1,4 @@
-"""Gradients of several batches are added up, in large arrays by the engine's threads."""
+"""Gradients of several batches add up, in large arrays by the engine's threads."""
 
 import numpy as np
 import pytest
