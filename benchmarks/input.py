@@ -10,14 +10,13 @@ the best of some passes, all in turn.
 import argparse
 import itertools
 import os
-import sys
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.input_databases import KINDS, make_databases
-from benchmarks.step import RESULTS, machine
+from benchmarks.step import RESULTS, title
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.data import Data
 from prototxt import LayerParameter
@@ -91,8 +90,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    command = " ".join(["python -m benchmarks.input", *sys.argv[1:]])
-    lines = ["", f"`{command}`, {machine()}. Best of passes.", ""]
+    lines = title("Records a second from databases", "The best of some passes")
     lines += table(measure(options.records, options.passes))
     print("\n".join(lines))
     if options.write:

@@ -100,15 +100,26 @@ def header(kinds: list[str]) -> list[str]:
     return ["| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
 
 
-def machine() -> str:
-    """Where and when, and how busy it was."""
-    load = os.getloadavg()[0]
+def title(what: str, figures: str) -> list[str]:
+    """The head of a part of the results: when, where, how busy, by which command."""
     now = datetime.datetime.now(datetime.UTC)
-    cores = len(os.sched_getaffinity(0))
-    return (
-        f"{now:%Y-%m-%d %H:%M} UTC, {cores} cores, {platform.processor() or 'x86-64'}, "
-        f"load {load:.1f}"
-    )
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    module = f"benchmarks.{Path(sys.argv[0]).stem}"
+    command = " ".join(["python -m", module, *sys.argv[1:]])
+    spins = os.environ.get("GOMP_SPINCOUNT")
+    waiting = f", GOMP_SPINCOUNT={spins} for all peers" if spins else ""
+    where = f"{now:%Y-%m-%d %H:%M} UTC, {processor()}, {cores} cores, load {load:.1f}"
+    return ["", f"## {what}", "", f"{where}{waiting}: `{command}`. {figures}.", ""]
+
+
+def processor() -> str:
+    """The CPU's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    names = (line.split(":")[1].strip() for line in lines if "model name" in line)
+    return next(names, platform.machine())
 
 
 def main() -> None:
@@ -132,8 +143,7 @@ def main() -> None:
         return
     left_out = options.without + ["compiled"] * (not options.compiled)
     kinds = [kind for kind in KINDS if kind not in left_out]
-    command = " ".join(["python -m benchmarks.step", *sys.argv[1:]])
-    lines = ["", f"`{command}`, {machine()}. Median / minimum.", ""]
+    lines = title("A training step beside PyTorch", "Median / minimum of steps")
     lines += header(kinds)
     for net in options.net or MODELS:
         with tempfile.NamedTemporaryFile(suffix=".npz") as weights:
