@@ -12,7 +12,8 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.hosts.outbox import FIRST, LAST_TABLE, Order, Outbox
+from geeps_caffe.paramserver.hosts.coordination import COORDINATOR, Coordination
+from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import (
     Alive,
@@ -35,7 +36,6 @@ from geeps_caffe.paramserver.messages import (
     Beat,
     Bye,
     Close,
-    Flags,
     Gather,
     Granted,
     Hello,
@@ -50,11 +50,9 @@ from geeps_caffe.paramserver.messages import (
     Refused,
     Waiting,
 )
-from geeps_caffe.paramserver.rendezvous import Rendezvous
 from geeps_caffe.paramserver.scheme import Scheme, difference, read_scheme
-from geeps_caffe.paramserver.wire import read_frame, write_frame
+from geeps_caffe.paramserver.wire import read_frame
 
-COORDINATOR = 0
 LONGEST_TEXT = 1 << 20  # bytes of a scheme's text that travels; the digest decides
 
 
@@ -104,7 +102,7 @@ class ClusterHost:
         self._limits, self._wire, self._piece_bytes = limits, wire, piece_bytes
         names = [places.names[places.host_of(rank)] for rank in range(places.ranks)]
         self._members = Membership(names, limits, now, places.local)
-        self._rendezvous = Rendezvous(places.ranks)
+        self._common = Coordination(places, self.outbox, self._members)
         self._peers = {host: _Peer(now) for host in places.others}
         self._proposals: dict[int, Scheme] = {}
         self._scheme: Scheme | None = None
@@ -172,12 +170,12 @@ class ClusterHost:
             case Close():
                 self._members.closed(rank, message.clock)
                 out = self._to_tables(rank, message)
-                return out + self._coordinate(rank, message, now)
+                return out + self._common.send(rank, message, now)
             case Meet():
-                return self._coordinate(rank, message, now)
+                return self._common.send(rank, message, now)
             case Bye():
                 self._members.left(rank)
-                self._coordinate(rank, message, now)
+                self._common.send(rank, message, now)
                 self._look_for_end()
                 return []
         raise ParameterServerError(f"rank {rank} sent {message}, which no worker may")
@@ -204,43 +202,7 @@ class ClusterHost:
             )
         if self.places.host != COORDINATOR:
             self._members.joined(rank, hello.pid, now)
-        return self._coordinate(rank, hello, now)
-
-    # What is for all workers
-
-    def _coordinate(self, rank: int, message: Message, now: float) -> Outgoing:
-        if self.places.host != COORDINATOR:
-            order = _urgency(message)
-            self.outbox.put(COORDINATOR, Relay(rank), write_frame(message), order)
-            return []
-        return self._route(self._collect(rank, message, now))
-
-    def _collect(self, rank: int, message: Message, now: float) -> Outgoing:
-        """At the coordinator: one worker's message."""
-        match message:
-            case Hello(pid=pid):
-                self._members.joined(rank, pid, now)
-            case Close(clock=clock):
-                self._members.moved(rank, now, clock)
-                return self._rendezvous.close(rank, message)
-            case Meet():
-                self._members.moved(rank, now)
-                return self._rendezvous.meet(rank, message)
-            case Bye():
-                self._members.left(rank)
-        return []
-
-    def _route(self, out: Outgoing) -> Outgoing:
-        """Relay what is for other hosts' workers; returns the rest."""
-        here: Outgoing = []
-        for rank, message in out:
-            if rank in self.places.local:
-                here.append((rank, message))
-            else:
-                host = self.places.host_of(rank)
-                order = _urgency(message)
-                self.outbox.put(host, Relay(rank), write_frame(message), order)
-        return here
+        return self._common.send(rank, hello, now)
 
     # Tables
 
@@ -327,7 +289,8 @@ class ClusterHost:
                 peer.ready = digest, data.tobytes().decode(errors="replace")
                 return self._grant()
             case Relay(rank=rank):
-                return self._relayed(host, rank, read_frame(data.tobytes()), now)
+                frame = read_frame(data.tobytes())
+                return self._common.relayed(host, rank, frame, now)
             case Gone():
                 peer.gone = True
             case Failed(refused=refused):
@@ -347,15 +310,6 @@ class ClusterHost:
                 f"it does not run the same job ({mine} has the first value, {theirs} "
                 "the second):\n" + "\n".join(lines)
             )
-
-    def _relayed(self, host: int, rank: int, message: Message, now: float) -> Outgoing:
-        if self.places.host != COORDINATOR:
-            if host != COORDINATOR or rank not in self.places.local:
-                raise ParameterServerError(f"it relayed a message for rank {rank}")
-            return [(rank, message)]
-        if rank not in self.places.ranks_of(host):
-            raise ParameterServerError(f"it relayed a message of rank {rank}")
-        return self._route(self._collect(rank, message, now))
 
     def refuse(self, host: int, reason: str, now: float) -> None:
         """Something that said to be a host was turned away; it may come yet."""
@@ -424,7 +378,7 @@ class ClusterHost:
         waiting = self._members.waiting(now)
         if waiting and self.places.host == COORDINATOR:
             told: Outgoing = [(rank, Waiting(waiting)) for rank in range(self.ranks)]
-            out += self._route(told)
+            out += self._common.route(told)
         return out
 
     def _silent_host(self, now: float) -> str | None:
@@ -442,10 +396,3 @@ class ClusterHost:
                 self.places.describe(host)
             )
         return None
-
-
-def _urgency(message: Message) -> Order:
-    """Ends of clocks come after the clock's numbers: nobody waits for them soon."""
-    if isinstance(message, Close | Flags):
-        return message.clock, LAST_TABLE
-    return FIRST

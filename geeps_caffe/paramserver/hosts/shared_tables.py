@@ -15,6 +15,7 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.hosts.arrivals import Arrivals
 from geeps_caffe.paramserver.hosts.block_shard import Applied, BlockShard
 from geeps_caffe.paramserver.hosts.copies import Copies
+from geeps_caffe.paramserver.hosts.letter_rules import LetterRules
 from geeps_caffe.paramserver.hosts.local_sums import LocalSums, Share
 from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.peer_messages import (
@@ -83,6 +84,7 @@ class SharedTables:
         self._places, self._outbox, self._wire = places, outbox, wire
         tables = range(len(scheme.tables))
         self._pieces = [cut(t, places.hosts, piece_bytes) for t in scheme.tables]
+        self._rules = LetterRules(scheme, self._pieces, places, wire)
         self._replicas = Replicas(scheme, memory.weights, wire)
         own = [self._pieces[t][places.host] for t in tables]
         exact, history = self._replicas.exact, memory.history
@@ -116,7 +118,7 @@ class SharedTables:
     def receive(self, worker: int, message: Message) -> Outgoing:
         """Take a message of a local worker."""
         if isinstance(message, Push | Pull | Gather):
-            self._check_table(message.table)
+            self._rules.check_table(message.table)
         match message:
             case Push():
                 whole = self._clocks[message.table].push(worker, message)
@@ -131,7 +133,7 @@ class SharedTables:
                 return self._answer_pulls(message.table)
             case Publish(targets=targets):
                 for target in targets:
-                    self._check_table(target // 2)
+                    self._rules.check_table(target // 2)
                 done = self._copies.publish(worker, targets)
                 return [(who, Published()) for who in done]
             case Gather(table=table):
@@ -139,10 +141,6 @@ class SharedTables:
             case _:
                 raise ParameterServerError(f"tables can't take {message}")
         return self._measure()
-
-    def _check_table(self, table: int) -> None:
-        if not 0 <= table < len(self._clocks):
-            raise ParameterServerError(f"there is no table {table}")
 
     def _gathered(self, workers: list[int]) -> Outgoing:
         return [(worker, Gathered()) for worker in workers]
@@ -293,7 +291,7 @@ class SharedTables:
         """
         match message:
             case Part():
-                self._check_part(host, message, data)
+                self._rules.check_part(host, message, data)
                 share = Share(
                     message.iteration, message.rate, message.factor, message.weight
                 )
@@ -309,7 +307,7 @@ class SharedTables:
                 )
                 return self._measure()
             case Nothing(table, clock, source, weight):
-                self._check_source(host, table, source)
+                self._rules.check_source(host, table, source)
                 self._shard.take_nothing(source, table, clock, weight)
                 return self._measure()
             case Rows():
@@ -327,38 +325,7 @@ class SharedTables:
         raise ParameterServerError(f"tables can't take {message}")
 
     def _take_rows(self, host: int, rows: Rows, data: Array) -> Outgoing:
-        self._check_table(rows.table)
-        block = self._pieces[rows.table][host]
-        if not 0 <= rows.piece < len(block):
-            raise ParameterServerError(f"there is no place for {rows}")
-        piece = block[rows.piece]
+        piece = self._rules.check_rows(host, rows, data)
         if data.nbytes:
-            self._check_bytes(rows, rows.table, piece, data)
             self._replicas.receive(rows.table, piece, data)
         return self._arrived(rows, host)
-
-    def _check_part(self, host: int, part: Part, data: Array) -> None:
-        self._check_source(host, part.table, part.source)
-        block = self._pieces[part.table][self._places.host]
-        if not 0 <= part.piece < len(block):
-            raise ParameterServerError(f"there is no place for {part}")
-        self._check_bytes(part, part.table, block[part.piece], data)
-
-    def _check_source(self, host: int, table: int, source: int) -> None:
-        self._check_table(table)
-        if self._scheme.tables[table].slack == ASYNC:
-            known = source in self._places.ranks_of(host)
-        else:
-            known = source == host
-        if not known:
-            raise ParameterServerError(f"host {host} sent an update of {source}")
-
-    def _check_bytes(
-        self, message: PeerMessage, table: int, piece: Piece, data: Array
-    ) -> None:
-        dtype = self._scheme.tables[table].dtype
-        expected = self._wire.nbytes(piece.size, dtype)
-        if data.nbytes != expected:
-            raise ParameterServerError(
-                f"{message} has {data.nbytes} bytes instead of {expected}"
-            )
