@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,3 +26,13 @@ def corpus():
     if not place:
         pytest.skip("GEEPS_CAFFE_CORPUS is not set: real files are not at hand")
     return Path(place)
+
+
+@pytest.fixture(autouse=True)
+def users_modules_are_forgotten(tmp_path_factory):
+    """Python layers that a test wrote into its folder are no one else's."""
+    yield
+    folder = str(tmp_path_factory.getbasetemp())
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__dict__", {}).get("__file__")).startswith(folder):
+            del sys.modules[name]
