@@ -5,11 +5,11 @@ the same weights and dropout masks as the other; asked for `times` it does more,
 returns how long each took.
 """
 
+import contextlib
 import ctypes
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -147,6 +147,7 @@ class Peer:
         self._mine, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, kind, task))
         self._process.start()
+        theirs.close()  # so that a peer that dies ends our waiting
         self.ask("ready")
 
     def ask(self, what: str, number: int = 0) -> Any:
@@ -159,11 +160,12 @@ class Peer:
 
     def close(self) -> None:
         """End the process."""
-        self._mine.send(("end", 0))
+        with contextlib.suppress(BrokenPipeError):
+            self._mine.send(("end", 0))
         self._process.join()
 
 
-@contextmanager
+@contextlib.contextmanager
 def peers(kinds: list[str], task: Task) -> Iterator[dict[str, Peer]]:
     """Processes for each kind, ours first: it writes the weights."""
     found: dict[str, Peer] = {}
