@@ -1,5 +1,6 @@
 """Hosts made of network namespaces, joined by a bridge, with links of a given rate."""
 
+import os
 import subprocess
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ class Network:
 
     count: int
     names: list[str] = field(default_factory=list)
+    switch: str = field(default_factory=lambda: f"gs{os.getpid()}")
 
     def address(self, host):
         """Of a host."""
@@ -29,25 +31,26 @@ class Network:
 
     def __enter__(self):
         """Make switch, hosts and links."""
-        self._ip("netns add gcswitch")
-        self._in("gcswitch", "ip link add br0 type bridge")
-        self._in("gcswitch", "ip link set br0 up")
+        self._ip(f"netns add {self.switch}")
+        self._in(self.switch, "ip link add br0 type bridge")
+        self._in(self.switch, "ip link set br0 up")
         for host in range(self.count):
-            name = f"gchost{host}"
+            name = f"gh{os.getpid()}_{host}"
             self.names.append(name)
             self._ip(f"netns add {name}")
             self._ip(
-                f"link add eth0 netns {name} type veth peer name p{host} netns gcswitch"
+                f"link add eth0 netns {name} type veth peer name p{host} "
+                f"netns {self.switch}"
             )
             self._in(name, "ip link set lo up")
             self._in(name, f"ip addr add {self.address(host)}/24 dev eth0")
             self._in(name, "ip link set eth0 up")
-            self._in("gcswitch", f"ip link set p{host} master br0 up")
+            self._in(self.switch, f"ip link set p{host} master br0 up")
         return self
 
     def __exit__(self, *error):
         """Take all down."""
-        for name in [*self.names, "gcswitch"]:
+        for name in [*self.names, self.switch]:
             subprocess.run(["ip", "netns", "del", name], check=False)
 
     def shape(self, bits):
