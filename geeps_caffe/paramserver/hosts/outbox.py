@@ -65,6 +65,11 @@ class Outbox:
         self.sent_bytes += nbytes(letter.payload)
         return letter
 
+    def give_back(self, host: int, letter: Letter) -> None:
+        """A letter that was taken could not be sent."""
+        heapq.heappush(self._queues[host], letter)
+        self.sent_bytes -= nbytes(letter.payload)
+
     def keep_last(self) -> None:
         """Forget all but a host's last urgent letter: why the run is over."""
         for queue in self._queues:

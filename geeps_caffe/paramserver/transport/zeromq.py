@@ -5,8 +5,9 @@ Each agent has one socket that all others' letters come to (ROUTER), and one or 
 greeting that fits; anything else is refused, and told of, without any harm.
 """
 
+import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,39 +171,52 @@ class ZeroMqNetwork:
             return False
         if not way.greeted:
             self._greet(way)
-            return True
-        if nbytes(letter.payload) > TOGETHER_BYTES:
-            outbox.take(host)
-            way.socket.send(write_head(letter.message), self._at_once | self._more)
-            way.socket.send(letter.payload, copy=False)
-            return True
-        block = pack(self._small(host, way, outbox))
+            return way.greeted
+        letters = self._small(host, way, outbox) or [outbox.take(host)]
+        try:
+            self._put(way, letters)
+        except self._zmq.Again:  # the connection broke just now
+            for taken in letters:
+                outbox.give_back(host, taken)
+            return False
+        return True
+
+    def _put(self, way: _Way, letters: Sequence[Letter]) -> None:
+        """A large letter in two parts, or small ones as a block, without greetings."""
+        first = letters[0]
+        if nbytes(first.payload) > TOGETHER_BYTES:
+            way.socket.send(write_head(first.message), self._at_once | self._more)
+            way.socket.send(first.payload, copy=False)
+            return
+        block = pack(
+            (letter.message, bytes(letter.payload))
+            for letter in letters
+            if not isinstance(letter.message, Greeting)
+        )
         if block:
             way.socket.send(block, self._at_once)
-        return True
 
     def _way(self, host: int, letter: Letter) -> _Way:
         ways = self._ways[host]
         return ways[letter.lane % len(ways)]
 
-    def _small(
-        self, host: int, way: _Way, outbox: Outbox
-    ) -> Iterator[tuple[PeerMessage, bytes]]:
-        """Letters for one way that follow each other, taken; greetings were said."""
+    def _small(self, host: int, way: _Way, outbox: Outbox) -> list[Letter]:
+        """Small letters for one way that follow each other, taken."""
+        found: list[Letter] = []
         room = TOGETHER_BYTES
         while (letter := outbox.next(host)) is not None:
             room -= nbytes(letter.payload)
             if room < 0 or self._way(host, letter) is not way:
-                return
-            outbox.take(host)
-            if not isinstance(letter.message, Greeting):
-                yield letter.message, bytes(letter.payload)
+                break
+            found.append(outbox.take(host))
+        return found
 
     def _greet(self, way: _Way) -> None:
         greeting = Greeting(self._places.host)
         block = pack([(greeting, self._passport.as_json())])
-        way.socket.send(block, self._at_once)
-        way.greeted = True
+        with contextlib.suppress(self._zmq.Again):
+            way.socket.send(block, self._at_once)
+            way.greeted = True
 
     def _ready(self, socket: Any, what: int) -> bool:
         return bool(int(socket.getsockopt(self._events)) & what)

@@ -60,3 +60,14 @@ def test_at_the_end_only_the_reason_is_left():
     outbox.keep_last()
     assert drain(outbox) == [p.Failed(False)]
     assert not outbox
+
+
+def test_what_could_not_be_sent_is_sent_in_its_turn_later():
+    outbox = Outbox(2)
+    outbox.put(1, rows(0), np.zeros(4), (0, 0))
+    outbox.put(1, rows(1), np.zeros(4), (0, 1))
+    first = outbox.take(1)
+    assert outbox.sent_bytes == 32
+    outbox.give_back(1, first)
+    assert outbox.sent_bytes == 0
+    assert drain(outbox) == [rows(0), rows(1)]
