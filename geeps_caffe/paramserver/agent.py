@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ClassVar
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
@@ -23,7 +24,6 @@ from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
 SEE_OFF_SECONDS = 0.05  # between two looks at processes that are about to end
-WORK_SECONDS = 0.0003  # between two looks at the sockets, if tables are small
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
 
 
@@ -37,6 +37,9 @@ class Agent:
         explain: says how a rank's process ended, once its connection is closed.
         ended: the ranks whose processes have ended, each with True if in peace.
     """
+
+    #: Between two looks at the sockets: small tables are told of together.
+    work_seconds: ClassVar[float] = 0.0003
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class Agent:
 
     def _work(self) -> None:
         """Some of what is due: small tables together, so that one message wakes all."""
-        end = time.monotonic() + WORK_SECONDS
+        end = time.monotonic() + self.work_seconds
         while self.host.busy:
             self._send(self.host.work())
             if time.monotonic() >= end:

@@ -13,6 +13,8 @@ from geeps_caffe.paramserver.table import Segment, parts_between
 from geeps_caffe.solvers import Hyper, Updater, sum_of_squares
 from geeps_caffe.solvers.updater import CHUNK_BYTES
 
+ADD_CHUNK_BYTES = 1 << 20  # where updates are only added: fewer arrays are in use
+
 
 class Workspace:
     """Work arrays of one thread, for tables of one dtype and rule."""
@@ -20,7 +22,8 @@ class Workspace:
     def __init__(self, scheme: Scheme, table: int) -> None:
         dtype = np.dtype(scheme.tables[table].dtype)
         rule = scheme.rule_of(table)
-        self.chunk = CHUNK_BYTES // dtype.itemsize
+        nbytes = ADD_CHUNK_BYTES if rule is None else CHUNK_BYTES
+        self.chunk = nbytes // dtype.itemsize
         self.updater = None if rule is None else Updater(rule, dtype)
         self.sum, self.spare = np.empty((2, self.chunk), dtype)
         self.zeros = np.zeros(self.chunk, dtype)

@@ -31,6 +31,7 @@ class ClusterAgent(Agent):
     """
 
     host: ClusterHost
+    work_seconds = 0.002  # a look at the network costs more
 
     def __init__(
         self,
