@@ -37,7 +37,8 @@ def world() -> Any:
         from mpi4py import MPI  # noqa: PLC0415  only few clusters need it
     except ImportError as error:
         raise UsageError(
-            "MPI between hosts needs mpi4py and an MPI: pip install 'geeps-caffe[mpi]' mpich"
+            "MPI between hosts needs mpi4py and an MPI: "
+            "pip install 'geeps-caffe[mpi]' mpich"
         ) from error
     return MPI.COMM_WORLD.Dup()
 
