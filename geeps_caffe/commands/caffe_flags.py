@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from geeps_caffe.config.flags import CommandLine, Flag, parse
 from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.made_up import MadeUp, read_records
 from geeps_caffe.config.param_cache import parse_param_cache
 from geeps_caffe.config.ps_config import ps_config_flags
 from geeps_caffe.errors import UsageError
@@ -132,6 +133,13 @@ OURS = (
     Flag("stats", "", "File for the workers' statistics, JSON, at the end"),
     Flag("log_interval", 0, "Log what the parameter server counts every N iterations"),
     Flag("verbose", False, "Log more of what the parameter server does"),
+    Flag("dummy_data", False, "Replace data layers by made-up records of their shapes"),
+    Flag(
+        "record",
+        "",
+        "Shapes of made-up records by blob, where the net doesn't tell them, such as "
+        "data=3,227,227,label= (a single number); means -dummy_data",
+    ),
     Flag("all_outputs", False, "Log all numbers of every output blob"),
     Flag("debug", False, "Show the stack of an error"),
     Flag("help", False, "Show this help"),
@@ -248,6 +256,7 @@ def run_settings(
         own_data=environ_flag(os.environ, OWN_DATA),
         param_cache=parse_param_cache(line.text("param_cache")),
         plain_tables=line.switch("plain_tables"),
+        made_up=made_up_of(line),
         costs=line.text("costs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),
@@ -262,6 +271,14 @@ def _level(line: CommandLine) -> int:
     if not 0 <= level <= 3:
         raise UsageError(f"-mm_warning_level is {level}; expected 0 to 3")
     return level
+
+
+def made_up_of(line: CommandLine) -> MadeUp | None:
+    """What stands in for the data, where that is asked for."""
+    records = line.text("record")
+    if records:
+        return MadeUp(read_records(records))
+    return MadeUp() if line.switch("dummy_data") else None
 
 
 def limits_of(line: CommandLine) -> Limits:

@@ -25,7 +25,7 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import EXIT_BUG, UsageError
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.nets import NamedNet, training_net
+from geeps_caffe.execution.nets import NamedNet, training_net, without_data
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
@@ -98,7 +98,8 @@ def _solver_nets(line: CommandLine) -> Iterator[Titled]:
     ranks = line.integer("workers")
     settings = run_settings(line, 0, ranks)
     settings = with_budget(solver, path, settings, memory_of(line))
-    named: NamedNet | None = training_net(solver, path, NetState())
+    bare = training_net(solver, path, NetState())
+    named: NamedNet | None = without_data(bare, settings.made_up)
     for title, net in solver_nets(solver, path, settings):
         yield title, settings, net, named
         named = None  # the others are tests
@@ -109,7 +110,9 @@ def _model(line: CommandLine) -> Iterator[Titled]:
     if phase not in ("TRAIN", "TEST"):
         raise UsageError(f'plan: -phase is {phase!r}; it must be "TRAIN" or "TEST"')
     path, settings = line.text("model"), run_settings(line)
-    _, _, named = read_model(path, phase, line.integer("level"), stages_of(line))
+    _, named = read_model(
+        path, phase, line.integer("level"), stages_of(line), settings.made_up
+    )
     with unbound_net(named, settings, backward=phase == "TRAIN") as net:
         title = f"{phase} net {net.graph.name!r} of {path}"
         yield title, _limited(line, net), net, named

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import prototxt
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.engines.table import engine_of
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
-from geeps_caffe.execution.nets import NamedNet, test_nets, training_net
+from geeps_caffe.execution.nets import NamedNet, without_data
+from geeps_caffe.execution.nets import solver_nets as named_nets
 from geeps_caffe.execution.plans import plan_net, planning_of
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
@@ -19,7 +21,7 @@ from geeps_caffe.layers.base import Setting
 from geeps_caffe.net_lines import state_message
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.program import Options
-from prototxt import Document, Message
+from prototxt import Message
 from prototxt.state import weights_for_state
 
 
@@ -91,18 +93,23 @@ def solver_nets(
     solver: Message, path: str, settings: RunSettings
 ) -> Iterator[tuple[str, PlannedNet]]:
     """The nets of a solver, compiled one after the other, with a title for each."""
-    named, bodies = training_net(solver, path, NetState()), solver.iter_size
-    with unbound_net(named, settings, trains=True, bodies=bodies) as net:
+    nets = named_nets(solver, path, NetState(), made_up=settings.made_up)
+    bodies = solver.iter_size
+    with unbound_net(nets.training, settings, trains=True, bodies=bodies) as net:
         yield f"Training net {net.graph.name!r} of {path}", net
-    for index, named in enumerate(test_nets(solver, path)):
+    for index, named in enumerate(nets.tests):
         with unbound_net(named, settings) as net:
             yield f"Test net #{index} of {path}", net
 
 
 def read_model(
-    path: str, phase: str, level: int, stages: tuple[str, ...]
-) -> tuple[Document, Message, NamedNet]:
-    """A net of its own, the state Caffe gives it, and both as they are built."""
+    path: str,
+    phase: str,
+    level: int,
+    stages: tuple[str, ...],
+    made_up: MadeUp | None = None,
+) -> tuple[Message, NamedNet]:
+    """The state Caffe gives a net of its own, and the net as it is built."""
     document = prototxt.read_net(path)
     state = state_message(phase, document.message.state)
     state.phase = ("TRAIN", "TEST").index(phase)
@@ -110,7 +117,8 @@ def read_model(
     state.stage.extend(stages)
     source = Source(document.message, document.path, document.layer_lines)
     held = NetState(phase, level, tuple(state.stage))
-    return document, state, NamedNet(source, held, document.warnings)
+    named = NamedNet(source, held, document.warnings)
+    return state, without_data(named, made_up)
 
 
 def check_state(path: str) -> None:

@@ -15,7 +15,7 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount, show_bytes
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.nets import training_net
+from geeps_caffe.execution.nets import training_net, without_data
 from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.costs import Costs, estimate, find_device
@@ -49,15 +49,19 @@ def _solver_net(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
     solver = prototxt.read_solver(path).message
     solver.train_state.level = line.integer("level")
     solver.train_state.stage.extend(stages_of(line))
-    named, bodies = training_net(solver, path, NetState()), solver.iter_size
-    with unbound_net(named, _settings(line), trains=True, bodies=bodies) as net:
+    settings, bodies = _settings(line), solver.iter_size
+    named = without_data(training_net(solver, path, NetState()), settings.made_up)
+    with unbound_net(named, settings, trains=True, bodies=bodies) as net:
         yield f"Training net {net.graph.name!r} of {path}", net
 
 
 def _model(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
     phase, path = line.text("phase") or "TRAIN", line.text("model")
-    _, _, named = read_model(path, phase, line.integer("level"), stages_of(line))
-    with unbound_net(named, _settings(line), backward=phase == "TRAIN") as net:
+    settings = _settings(line)
+    _, named = read_model(
+        path, phase, line.integer("level"), stages_of(line), settings.made_up
+    )
+    with unbound_net(named, settings, backward=phase == "TRAIN") as net:
         yield f"{phase} net {net.graph.name!r} of {path}", net
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import prototxt
-from geeps_caffe.execution.nets import NamedNet, training_net
+from geeps_caffe.execution.nets import NamedNet
 from geeps_caffe.execution.reports import Finetuning, Notice, Report
 from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.glog import Line
-from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.log_lines import finetuning_lines, lines_of
 from geeps_caffe.net_lines import net_lines, state_message
@@ -33,10 +32,9 @@ def scaffolding_lines(
         made: what the trainer reported meanwhile.
     """
     solver = document.message
-    named = training_net(solver, document.path, NetState(), document)
     lines = [_training_line(solver)]
     lines += [n for r in made if isinstance(r, Notice) for n in lines_of(r)]
-    message = named.source.message
+    message = trainer.training.named.source.message
     state = state_message("TRAIN", message.state, solver.train_state)
     lines += net_lines(message, state, trainer.net.graph)
     finetunings = [report for report in made if isinstance(report, Finetuning)]

@@ -35,13 +35,18 @@ def main(argv: list[str]) -> int:
 def _score(
     session: Session, line: CommandLine, weights: list[str], gpus: Sequence[int]
 ) -> int:
-    document, state, named = read_model(
-        line.text("model"), "TEST", line.integer("level"), stages_of(line)
+    settings = run_settings(line, gpus=gpus)
+    state, named = read_model(
+        line.text("model"),
+        "TEST",
+        line.integer("level"),
+        stages_of(line),
+        settings.made_up,
     )
-    for warning in document.warnings:
+    for warning in named.warnings:
         session.warn(warning)
-    with unbound_net(named, run_settings(line, gpus=gpus)) as net:
-        session.tell(net_lines(document.message, state, net.graph))
+    with unbound_net(named, settings) as net:
+        session.tell(net_lines(named.source.message, state, net.graph))
         fill_params(net, net.seed)
         for name in weights:
             session.tell(ignoring(copy_weights(net, name)))

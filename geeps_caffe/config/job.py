@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from geeps_caffe.config.grouping import Grouping
+from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.param_cache import ParamCache
 
 
@@ -45,4 +46,5 @@ class RunSettings:
     seed: int | None = None  # None: the solver's random_seed, or the clock
     level: int = 0
     stages: tuple[str, ...] = ()
+    made_up: MadeUp | None = None  # records in place of those of data layers
     keep_all: bool = False  # every blob stays readable (solvers used from Python)

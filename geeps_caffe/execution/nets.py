@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import prototxt
+from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.per_worker import find_file
 from geeps_caffe.errors import InputError
 from geeps_caffe.graph.build import Source
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.override import replace_data_layers
 from prototxt import Document
 from prototxt.embedded import NetField, embedded_net
 from prototxt.text import load_text
@@ -49,13 +51,39 @@ class SolverNets:
 
 
 def solver_nets(
-    solver: Any, solver_path: str, stages: NetState, document: Document | None = None
+    solver: Any,
+    solver_path: str,
+    stages: NetState,
+    document: Document | None = None,
+    made_up: MadeUp | None = None,
 ) -> SolverNets:
-    """All nets of a solver; arguments as `training_net`."""
+    """All nets of a solver; arguments as `training_net` and `without_data`."""
+    training = training_net(solver, solver_path, stages, document)
+    tests = test_nets(solver, solver_path, document)
     return SolverNets(
-        training_net(solver, solver_path, stages, document),
-        tuple(test_nets(solver, solver_path, document)),
+        without_data(training, made_up),
+        tuple(without_data(test, made_up) for test in tests),
     )
+
+
+def without_data(named: NamedNet, made_up: MadeUp | None) -> NamedNet:
+    """The net with made-up records in place of its data, where that is asked for.
+
+    Raises:
+        GraphError: the shape of a data layer's records is not known.
+    """
+    if made_up is None:
+        return named
+    source = replace_data_layers(named.source, named.state, made_up)
+    layers = zip(named.source.message.layer, source.message.layer, strict=True)
+    replaced = [old.name for old, new in layers if old != new]
+    if not replaced:
+        return named
+    warning = (
+        f"{named.state.phase} net: records of {', '.join(map(repr, replaced))} are "
+        "made up, as -dummy_data asks; no data are read"
+    )
+    return replace(named, source=source, warnings=(*named.warnings, warning))
 
 
 def training_net(

@@ -86,7 +86,8 @@ class Trainer:
     def _nets(self, document: Document | None) -> SolverNets:
         settings = self.settings
         stages = NetState("TRAIN", settings.level, settings.stages)
-        nets = solver_nets(self.solver, self.path, stages, document)
+        made_up = settings.made_up
+        nets = solver_nets(self.solver, self.path, stages, document, made_up)
         for severity, text in nets.remarks():
             self.report(reports.Notice(text, severity))
         return nets

@@ -61,8 +61,8 @@ class Training:
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
         self.limits = limits_of(settings, self.engine)
-        self.named_tests = nets.tests
-        self.net = self._training_net(nets.training)
+        self.named, self.named_tests = nets.training, nets.tests
+        self.net = self._training_net(self.named)
         self.own_rule: WorkerRule | None = None
         self.tables = self._make_tables()
         self.net.tables = self.tables

@@ -45,7 +45,7 @@ def top_shapes(
             f"layer {spec.name!r} ({spec.type})"
             + (f" at {place}" if place else "")
             + f": the shape of {', '.join(map(repr, missing))} is not known without "
-            "its data; give that of one record, such as "
+            "its data; give that of one record, such as -record "
             f"{missing[0]}=3,227,227"
         )
     count = _batch(spec, specs, batch)

@@ -5,55 +5,19 @@ layers and blobs stay, labels are in the range of the losses that read them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.device.array import Shape
-from geeps_caffe.errors import UsageError
 from geeps_caffe.graph.build import Source, build_graph
-from geeps_caffe.graph.data_shapes import RecordShapes, top_shapes
+from geeps_caffe.graph.data_shapes import top_shapes
 from geeps_caffe.graph.filter import NetState, included
 from geeps_caffe.graph.made_up import made_up_values
 
+__all__ = ["MadeUp", "replace_data_layers"]
+
 _KEPT = frozenset({"DummyData", "Parameter"})  # no bottoms, but no data either
-
-
-@dataclass(frozen=True)
-class MadeUp:
-    """How data layers are replaced.
-
-    Attributes:
-        records: shapes of one record by blob, such as {"data": (3, 227, 227)}, where
-            they don't follow from the net or are to be others.
-        batch: records in a batch, where the net's number is to be another.
-        kind: "DummyData", or "Input" for tops that the caller fills.
-    """
-
-    records: RecordShapes
-    batch: int | None = None
-    kind: str = "DummyData"
-
-
-def read_records(texts: Sequence[str]) -> dict[str, Shape]:
-    """Shapes of records as a command line has them: "data=3,227,227", "label=".
-
-    Raises:
-        UsageError: a text that is no blob and numbers.
-    """
-    found: dict[str, Shape] = {}
-    for text in texts:
-        blob, equals, numbers = text.partition("=")
-        try:
-            shape = tuple(int(number) for number in numbers.split(",") if numbers)
-        except ValueError:
-            shape = (0,)
-        if not blob or not equals or any(extent < 1 for extent in shape):
-            raise UsageError(
-                f"{text!r} is no shape of a record; expected a blob and its extents "
-                "without the batch, such as data=3,227,227 (label= for single numbers)"
-            )
-        found[blob] = shape
-    return found
 
 
 def replace_data_layers(source: Source, state: NetState, made_up: MadeUp) -> Source:

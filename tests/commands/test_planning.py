@@ -28,7 +28,7 @@ def test_bytes_are_bytes(job):
 
 @pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
 def test_a_model_is_built_in_its_phase(job, phase):
-    _, state, named = read_model("net.prototxt", phase, 1, ("a",))
+    state, named = read_model("net.prototxt", phase, 1, ("a",))
     assert named.state.phase == phase
     assert (state.level, list(state.stage)) == (1, ["a"])
     with unbound_net(named, RunSettings(engine="reference")) as net:

@@ -1,12 +1,11 @@
 import pytest
 
 import prototxt
-from geeps_caffe.errors import GraphError, UsageError
+from geeps_caffe.errors import GraphError
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.override import (
     MadeUp,
-    read_records,
     replace_data_layers,
 )
 from tests.interpreter import Interpreter
@@ -70,17 +69,6 @@ def test_the_shape_follows_from_the_net(kind, data, record):
 
 def test_a_record_and_the_batch_may_be_given():
     assert shapes(replaced(LMDB, {"data": (1, 8, 8)}, 2)) == ((2, 1, 8, 8), (2,))
-
-
-def test_records_can_be_written_on_a_command_line():
-    texts = ["data=3,227,227", "label="]
-    assert read_records(texts) == {"data": (3, 227, 227), "label": ()}
-
-
-@pytest.mark.parametrize("text", ["data", "=3", "data=3x4", "data=3,0", "data=3,,4"])
-def test_other_words_are_no_record(text):
-    with pytest.raises(UsageError, match="is no shape of a record"):
-        read_records([text])
 
 
 def test_an_unknown_shape_says_what_to_give():
