@@ -8,6 +8,7 @@ from geeps_caffe.engines.table import open_engine
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.schedule.program import Options
 
@@ -31,6 +32,7 @@ def plan_by_hand(
     source = Source(message, document.path, document.layer_lines)
     seed = MODE.seed if MODE.seed is not None else 1
     graph = build_graph(source, state, Setting(seed=seed))
+    log_remarks(graph)
     kind = dtype or MODE.dtype
     backward = any(node.needs_backward for node in graph.nodes)
     options = Options(kind, backward, keep_all=True, accumulate=True)

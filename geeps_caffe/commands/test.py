@@ -16,6 +16,7 @@ from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import Output
 from geeps_caffe.execution.tester import forward_outputs
 from geeps_caffe.execution.weights import copy_weights, fill_params
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
 from geeps_caffe.net_lines import net_lines
 
@@ -47,6 +48,7 @@ def _score(
         session.warn(warning)
     with unbound_net(named, settings) as net:
         session.tell(net_lines(named.source.message, state, net.graph))
+        log_remarks(net.graph)
         fill_params(net, net.seed)
         for name in weights:
             session.tell(ignoring(copy_weights(net, name)))

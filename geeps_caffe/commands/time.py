@@ -20,6 +20,7 @@ from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.weights import copy_weights, fill_params
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.log_lines import ignoring, number
 from geeps_caffe.net_lines import net_lines
 from geeps_caffe.schedule.instructions import Instruction
@@ -64,6 +65,7 @@ def _measure(
         session.warn(warning)
     with unbound_net(named, settings, backward=True) as net:
         session.tell(net_lines(named.source.message, state, net.graph))
+        log_remarks(net.graph)
         fill_params(net, net.seed)
         for name in weights:
             session.tell(ignoring(copy_weights(net, name)))

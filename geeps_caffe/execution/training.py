@@ -32,6 +32,7 @@ from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.execution.worker_rule import WorkerRule
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.paramserver import ADD, Client
 from geeps_caffe.schedule.passes import NAMES as PASSES
@@ -79,6 +80,7 @@ class Training:
     def _training_net(self, named: NamedNet) -> PlannedNet:
         settings = self.settings
         graph = build_graph(named.source, named.state, self._setting())
+        log_remarks(graph)
         options = Options(
             settings.dtype,
             backward=any(node.needs_backward for node in graph.nodes),
@@ -117,6 +119,7 @@ class Training:
             setting: its share of the records; None: as one process alone.
         """
         graph = build_graph(named.source, named.state, setting or self.alone)
+        log_remarks(graph)
         names = self.shared(graph)
         options = Options(
             self.settings.dtype,

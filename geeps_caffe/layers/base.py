@@ -171,6 +171,10 @@ class Layer:
         """The engine operation that is all of this layer, where there is one."""
         return None
 
+    def remarks(self) -> Sequence[str]:
+        """What may not be meant, though it can be computed; read after setup."""
+        return ()
+
     def pending_shapes(self) -> Shapes | None:
         """A source's top shapes for the next forward, where they may change."""
         return None

@@ -1,14 +1,10 @@
 """The BatchNorm layer."""
 
-import logging
-
 from geeps_caffe.device.array import Shapes
 from geeps_caffe.engines import operations
 from geeps_caffe.layers.base import Blobs, ParamSpec, Run, SavedSpec
 from geeps_caffe.layers.neuron import Neuron
 from geeps_caffe.layers.synced_batch_norm import Synced
-
-_LOG = logging.getLogger(__name__)
 
 
 class BatchNorm(Neuron):
@@ -31,12 +27,6 @@ class BatchNorm(Neuron):
         testing = self.setting.phase == "TEST"
         given = param.HasField("use_global_stats")
         self.stored = param.use_global_stats if given else testing
-        if testing and not self.stored:
-            _LOG.warning(
-                "%s: use_global_stats is false in TEST, so results depend on the batch "
-                "(with a batch of 1 and no spatial axes all are 0)",
-                self.title,
-            )
         if any(spec.lr_mult != 0 for spec in self.spec.param):
             self.fail(
                 "param has an lr_mult above 0, but statistics are not learned; leave "
@@ -44,6 +34,15 @@ class BatchNorm(Neuron):
                 "which learns a scale and a bias, is a BatchNorm and then a Scale with "
                 "bias_term: true here)"
             )
+
+    def remarks(self) -> list[str]:
+        """Of batch statistics in a test."""
+        if self.setting.phase != "TEST" or self.stored:
+            return []
+        return [
+            "use_global_stats is false in TEST, so results depend on the batch (with a "
+            "batch of 1 and no spatial axes all are 0)"
+        ]
 
     def infer_shapes(self, bottom: Shapes) -> Shapes:
         """The bottom's; its channels must stay."""

@@ -60,6 +60,18 @@ class Convolution(Layer):
         sizes = self.sizes(shape[first + 1 :])
         return [(*shape[:first], self.param.num_output, *sizes)] * len(bottom)
 
+    def remarks(self) -> list[str]:
+        """Of an interpolation that adds channels up."""
+        summed = self.channels // self.param.group
+        if self.param.weight_filler.type != "bilinear" or summed == 1:
+            return []
+        return [
+            "its bilinear weights are the same for every pair of channels, so that "
+            f"each output is a sum of {summed} interpolated channels; give group: "
+            f"{self.channels} and num_output: {self.channels} to interpolate each "
+            "channel by itself"
+        ]
+
     def sizes(self, image: Shape) -> Shape:
         """The spatial shape of the top."""
         return convolved(self, self.geometry, image)
