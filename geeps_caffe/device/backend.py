@@ -13,7 +13,8 @@ import numpy as np
 
 from geeps_caffe.device.array import Array, ArrayModule, aligned
 from geeps_caffe.device.device import POISON, Call
-from geeps_caffe.device.events import Step
+from geeps_caffe.device.events import Segment, Step
+from geeps_caffe.device.graphs import with_graphs
 from geeps_caffe.device.kernels import OPTIONS, Kernels, Loader, Module, pointer
 from geeps_caffe.device.ordering import in_order
 from geeps_caffe.device.streams import COMPUTE, COPY_IN, COPY_OUT, Queues
@@ -193,6 +194,17 @@ class CudaDevice:
     def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
         """The calls with the events that order what they share between queues."""
         return in_order(steps, calls, self.queues)
+
+    def with_graphs(
+        self, segments: Sequence[Segment], steps: Sequence[Step], calls: Sequence[Call]
+    ) -> list[Call]:
+        """A call for each segment, what is captured being one launch.
+
+        Raises:
+            RuntimeError: CUDA refuses to capture something.
+        """
+        with self.running():
+            return with_graphs(segments, steps, calls, self.queues)
 
     def synchronise(self) -> None:
         """Wait until all queues have run dry."""

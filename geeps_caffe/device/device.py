@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeAlias
 
 from geeps_caffe.device.array import Array, allocate
-from geeps_caffe.device.events import Step
+from geeps_caffe.device.events import Segment, Step
 
 Call: TypeAlias = Callable[[], object]
 
@@ -52,6 +52,12 @@ class Device(Protocol):
 
     def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
         """The calls with whatever makes each wait for those that it depends on."""
+        ...
+
+    def with_graphs(
+        self, segments: Sequence[Segment], steps: Sequence[Step], calls: Sequence[Call]
+    ) -> list[Call]:
+        """A call for each segment, what is captured in one launch; see `graphs`."""
         ...
 
     def running(self) -> AbstractContextManager[object]:
@@ -108,6 +114,13 @@ class HostDevice:
         """As they are: one runs after the other."""
         del steps
         return list(calls)
+
+    def with_graphs(
+        self, segments: Sequence[Segment], steps: Sequence[Step], calls: Sequence[Call]
+    ) -> list[Call]:
+        """Segment by segment, each call by itself."""
+        del steps
+        return [calls[i] for part in segments for i in (*part.captured, *part.after)]
 
     def running(self) -> AbstractContextManager[object]:
         """Nothing to prepare."""

@@ -28,24 +28,34 @@ class Step:
     writes: tuple[Span, ...] = ()
 
 
+@dataclass(frozen=True)
+class Segment:
+    """Positions of steps: those of one graph, and those that follow one by one."""
+
+    captured: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+
 @dataclass
-class _Segment:
+class _Touched:
     """Bytes that all steps touch alike; positions of steps, by queue."""
 
     written: tuple[str, int] | None = None
     read: dict[str, int] = field(default_factory=dict)
 
 
-def find_hand_overs(steps: Sequence[Step]) -> dict[int, tuple[int, ...]]:
+def find_hand_overs(
+    steps: Sequence[Step], *, loop: bool = True
+) -> dict[int, tuple[int, ...]]:
     """For each step the steps whose events its queue waits for before it.
 
-    The steps are one iteration of a loop. A wait for a step that comes later in the
-    list is for its event of the iteration before, which is recorded anew each time;
-    in the first iteration that wait is over at once.
+    The steps are one iteration of a loop, or with `loop` off all there is. A wait for
+    a step that comes later in the list is for its event of the iteration before,
+    which is recorded anew each time; in the first iteration that wait is over at once.
     """
     found: dict[int, set[int]] = {}
     search = _Search(steps)
-    for position in range(2 * len(steps)):
+    for position in range((2 if loop else 1) * len(steps)):
         waits = search.advance(position)
         if waits:
             found.setdefault(position % len(steps), set()).update(
@@ -60,7 +70,7 @@ class _Search:
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         self._cuts = _cuts(steps)
-        self._segments = {m: [_Segment() for _ in c] for m, c in self._cuts.items()}
+        self._segments = {m: [_Touched() for _ in c] for m, c in self._cuts.items()}
         self._known: dict[str, dict[str, int]] = {}
         self._done: dict[int, Mapping[str, int]] = {}  # what was known after a step
 
@@ -98,8 +108,8 @@ class _Search:
             segment.written = (step.queue, position)
             segment.read.clear()
 
-    def _touched(self, spans: tuple[Span, ...]) -> list[_Segment]:
-        found: list[_Segment] = []
+    def _touched(self, spans: tuple[Span, ...]) -> list[_Touched]:
+        found: list[_Touched] = []
         for span in spans:
             cuts = self._cuts[span.memory]
             begin, end = bisect_left(cuts, span.start), bisect_left(cuts, span.stop)

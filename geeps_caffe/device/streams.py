@@ -4,7 +4,8 @@ Work on one queue runs in the order in which it was handed over; queues know not
 of each other but through events.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from geeps_caffe.device.array import ArrayModule
@@ -54,20 +55,35 @@ class Queues:
         """This thread waits for the event."""
         return lambda: event.synchronize()
 
-    def bind_graph(self, calls: list[Call]) -> Call:
-        """Record calls on the compute queue once and launch them as a CUDA graph.
+    def bind_graph(self, calls: Sequence[Call]) -> Call:
+        """Capture calls from the compute queue once, to be launched as a CUDA graph.
 
-        They must neither synchronise nor touch the host, and do alike every time.
+        They are not run. They must neither synchronise nor take memory and have the
+        same arguments every time; other queues that they use must begin after an
+        event of the compute queue and be waited for in the end.
+
+        Raises:
+            RuntimeError: CUDA refuses; the queues are as they were.
         """
         stream = self._streams[COMPUTE]
         with stream:
-            stream.begin_capture()
-            for call in calls:
-                call()
-            graph = stream.end_capture()
+            graph = _capture(stream, calls)
         return lambda: graph.launch(stream)
 
     def synchronise(self) -> None:
         """Wait for all queues."""
         for stream in self._streams.values():
             stream.synchronize()
+
+
+def _capture(stream: Any, calls: Sequence[Call]) -> Any:
+    """The graph of what calls give to a stream."""
+    stream.begin_capture()
+    try:
+        for call in calls:
+            call()
+    except BaseException:
+        with suppress(RuntimeError):  # it is spoilt; only its end matters
+            stream.end_capture()
+        raise
+    return stream.end_capture()

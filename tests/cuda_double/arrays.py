@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from tests.cuda_double.facts import check
+
 #: What CuPy's arrays have of NumPy's; all but the first read the values.
 VIEWS = ["reshape", "view", "ravel", "transpose", "swapaxes", "squeeze", "diagonal"]
 READERS = [
@@ -60,6 +62,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         found = getattr(self.host, name)
 
         def run(*args, **options):
+            check("array", name, args, options)
             refuse(self, [*args, *options.values()])
             out = options.get("out")
             if name in READERS:
@@ -90,14 +93,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, *args, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed")
 
-    def get(self, out=None):
+    def get(self, stream=None, order="C", out=None, blocking=True):
         note(self, [self], [], "get")
         self.machine.current[-1].synchronize()
         return np.array(self.host)
 
-    def set(self, host):
+    def set(self, arr, stream=None):
         note(self, [], [self], "set")
-        self.host[...] = host
+        self.host[...] = arr
 
     def fill(self, value):
         self[...] = value
@@ -137,21 +140,29 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         refuse(self, [value, *(key if isinstance(key, tuple) else [key])])
         target = self.host[key] if _basic(key) else self.host
         target = target if isinstance(target, np.ndarray) else self.host
-        note(self, list(_arrays((value, key))), [target], "=")
-        self.host[plain(key)] = plain(value)
+        place, values = plain(key), plain(value)
+
+        def write():
+            self.host[place] = values
+
+        perform(self, list(_arrays((value, key))), [target], "=", write)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        if method == "__call__" and not set(options) <= {"dtype", "casting", "axis"}:
+            raise TypeError(f"a ufunc of CuPy takes no {sorted(options)}")
         refuse(self, inputs)
         outs = out if isinstance(out, tuple) else (out,)
         refuse(self, outs)
         written = [*outs, inputs[0]] if method == "at" else list(outs)
-        note(self, list(_arrays((inputs, options))), written, ufunc.__name__)
+        reads, compute = list(_arrays((inputs, options))), getattr(ufunc, method)
+        given = plain(inputs), plain(options)
         if outs:
-            options["out"] = tuple(plain(o) for o in outs)
-        result = getattr(ufunc, method)(*plain(inputs), **plain(options))
-        if outs:
+            given[1]["out"] = tuple(plain(o) for o in outs)
+            run = lambda: compute(*given[0], **given[1])  # noqa: E731
+            perform(self, reads, written, ufunc.__name__, run)
             return outs[0] if len(outs) == 1 else outs
-        return own(result, self.machine)
+        note(self, reads, written, ufunc.__name__)
+        return own(compute(*given[0], **given[1]), self.machine)
 
     def __array_function__(self, function, types, args, options):
         refuse(self, [*args, *options.values()])
@@ -221,9 +232,23 @@ def span(array):
 
 
 def note(array, reads, writes, what):
-    """Tell the machine."""
-    spans = [
-        [span(a) for a in some if isinstance(a, np.ndarray | DeviceArray)]
-        for some in ([r for r in reads if isinstance(r, DeviceArray)], writes)
-    ]
-    array.machine.touch(*spans, what)
+    """Tell the machine what is about to be done."""
+    array.machine.touch(_spans(r for r in reads if _on(r)), _spans(writes), what)
+
+
+def perform(array, reads, writes, what, run):
+    """Do what needs no memory of its own; or have it captured."""
+    if not array.machine.capturing:
+        note(array, reads, writes, what)
+        run()
+        return
+    spans = _spans(r for r in reads if _on(r)), _spans(writes)
+    array.machine.submit(run, *spans, what)
+
+
+def _on(array):
+    return isinstance(array, DeviceArray)
+
+
+def _spans(some):
+    return [span(a) for a in some if isinstance(a, np.ndarray | DeviceArray)]

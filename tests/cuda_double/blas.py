@@ -12,33 +12,50 @@ class Blas:
     def __init__(self, machine):
         self.machine = machine
 
-    def sgemm(self, handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
-        self.sgemmStridedBatched(
-            handle, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1
-        )
-
-    def sgemmStridedBatched(
+    def sgemm(
         self,
         handle,
-        ta,
-        tb,
+        transa,
+        transb,
         m,
         n,
         k,
         alpha,
-        a,
+        A,
         lda,
-        sa,
-        b,
+        B,
         ldb,
-        sb,
         beta,
-        c,
+        C,
         ldc,
-        sc,
-        g,
+    ):
+        one = (handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta)
+        self.sgemmStridedBatched(*one, C, ldc, 0, 1)
+
+    def sgemmStridedBatched(
+        self,
+        handle,
+        transa,
+        transb,
+        m,
+        n,
+        k,
+        alpha,
+        A,
+        lda,
+        strideA,
+        B,
+        ldb,
+        strideB,
+        beta,
+        C,
+        ldc,
+        strideC,
+        batchCount,
     ):
         """C = alpha op(A) op(B) + beta C, in columns, for g matrices."""
+        ta, tb, g = transa, transb, batchCount
+        a, b, c, sa, sb, sc = A, B, C, strideA, strideB, strideC
         alpha, beta = _number(alpha), _number(beta)
         spans = [
             _span(at, (k, m) if t else (m, k), ld, step, g)

@@ -2,6 +2,7 @@
 
 import ctypes
 
+from tests.cuda_double.capture import Capture, CaptureError, Work
 from tests.cuda_double.order import Order
 
 
@@ -16,6 +17,10 @@ class Machine:
     def __init__(self, late=False, check=False):
         self.late = late
         self.strict = True  # see arrays.refuse
+        self.pinned = {}  # start -> stop of host memory
+        self.pageable = []  # copies from or to other memory: "copy in", "copy out"
+        self.launches = 0  # of graphs
+        self.capture = None  # the one that is going on
         self.order = Order() if check else None
         self.null = Stream(self)
         self.streams = [self.null]
@@ -24,19 +29,45 @@ class Machine:
     def submit(self, run, reads=(), writes=(), what="", stream=None, leaves=()):
         """Hand work over to a stream, by default the current one."""
         stream = stream or self.current[-1]
-        if stream.captured is not None:
-            stream.captured.append((run, reads, writes, what))
+        work = Work(run, tuple(reads), tuple(writes), what, tuple(leaves))
+        if stream.capture is not None:
+            stream.capture.add(stream, work)
             return
+        if self.capture is not None:
+            self.capture.fail(f"{what} on a queue that has not joined it")
+        self.begin(work, stream)
+
+    def begin(self, work, stream):
+        """Check a piece of work and give it to a stream that is not captured."""
         if self.order:
-            self.order.work(stream, reads, writes, what, leaves)
-        stream.add(run)
+            self.order.work(stream, work.reads, work.writes, work.what, work.leaves)
+        stream.add(work.run)
 
     def touch(self, reads, writes, what):
-        """Note what a function of the array module did on the current stream."""
+        """Note what a function of the array module did on the current stream.
+
+        Most take memory for what they return, which a graph would not keep; so none
+        may be captured, though CuPy would let some pass.
+        """
         stream = self.current[-1]
+        if stream.capture is not None:
+            stream.capture.fail(f"{what} takes memory or waits")
         stream.finish()
         if self.order:
             self.order.work(stream, reads, writes, what)
+
+    @property
+    def capturing(self):
+        """Whether the current stream is captured."""
+        return self.current[-1].capture is not None
+
+    def pin(self, start, stop):
+        """Host memory that the copy engines reach."""
+        self.pinned[start] = stop
+
+    def is_pinned(self, start, stop):
+        """Whether all of a span of host memory is."""
+        return any(a <= start and stop <= b for a, b in list(self.pinned.items()))
 
     def stream_at(self, ptr):
         """The stream with a handle."""
@@ -46,10 +77,17 @@ class Machine:
 class Event:
     """The place in a stream at which it was recorded last."""
 
-    def __init__(self, block=False, disable_timing=False):
+    def __init__(self, block=False, disable_timing=False, interprocess=False):
         self.stream, self.place, self.clock = None, 0, None
+        self.captured = None  # the capture in which it was recorded last, and where
+
+    def record(self, stream=None):
+        assert stream is not None, "say on which stream"
+        stream.record(self)
 
     def synchronize(self):
+        if self.captured is not None:
+            raise CaptureError("cudaErrorCapturedEvent: waiting for a captured event")
         if self.stream is None:
             return
         self.stream.finish(self.place)
@@ -64,7 +102,7 @@ class Stream:
         self.machine, self.lazy = machine, lazy
         self.work, self.done = [], 0
         self.ptr = 0 if not hasattr(machine, "streams") else len(machine.streams)
-        self.captured = None
+        self.capture = None
 
     def add(self, run):
         self.work.append(run)
@@ -80,12 +118,23 @@ class Stream:
             self.done += 1
             run()
 
-    def record(self, event):
+    def record(self, event=None):
+        event = event or Event()
+        if self.capture is not None:
+            self.capture.record(self, event)
+            return event
+        event.captured = None
         event.stream, event.place = self, len(self.work)
         if self.machine.order:
             self.machine.order.record(self, event)
+        return event
 
     def wait_event(self, event):
+        if event.captured is not None:
+            event.captured[0].wait(self, event)
+            return
+        if self.capture is not None:
+            self.capture.fail("cudaErrorStreamCaptureIsolation: an event of outside")
         if event.stream is None:
             return
         if self.machine.order:
@@ -94,16 +143,27 @@ class Stream:
         self.add(lambda: other.finish(place))
 
     def synchronize(self):
+        if self.capture is not None:
+            self.capture.fail("cudaErrorStreamCaptureUnsupported: a synchronisation")
         self.finish()
         if self.machine.order:
             self.machine.order.synchronise(self)
 
-    def begin_capture(self):
-        self.captured = []
+    def begin_capture(self, mode=None):
+        if not self.ptr:
+            raise RuntimeError("cannot capture on the default (legacy) stream")
+        if self.capture is not None:
+            raise CaptureError("cudaErrorIllegalState: a capture within a capture")
+        self.capture = self.machine.capture = Capture(self)
 
     def end_capture(self):
-        captured, self.captured = self.captured, None
-        return Graph(captured)
+        if self.capture is None or self.capture.origin is not self:
+            raise CaptureError("cudaErrorStreamCaptureUnmatched")
+        self.machine.capture = None
+        return Graph(self.machine, self.capture.end())
+
+    def is_capturing(self):
+        return self.capture is not None
 
     def __enter__(self):
         self.machine.current.append(self)
@@ -114,14 +174,33 @@ class Stream:
 
 
 class Graph:
-    """Captured work."""
+    """Captured work. Its branches are streams of its own: they know of no others."""
 
-    def __init__(self, captured):
-        self.captured = captured
+    def __init__(self, machine, capture):
+        self.machine, self.capture = machine, capture
+        self.branches = {}
 
-    def launch(self, stream):
-        for run, reads, writes, what in self.captured:
-            stream.machine.submit(run, reads, writes, what, stream)
+    def launch(self, stream=None):
+        stream = stream or self.machine.current[-1]
+        if stream.capture is not None:
+            stream.capture.fail("a graph within a graph is not emulated")
+        self.machine.launches += 1
+        made = {}
+        for index, (where, what) in enumerate(self.capture.pieces):
+            branch = self._branch(where, stream)
+            if isinstance(what, Work):
+                self.machine.begin(what, branch)
+            elif what is None:
+                made[index] = branch.record()
+            else:
+                branch.wait_event(made[what])
+
+    def _branch(self, where, stream):
+        if where is self.capture.origin:
+            return stream
+        if where not in self.branches:
+            self.branches[where] = Stream(self.machine, where.lazy)
+        return self.branches[where]
 
 
 class Runtime:
@@ -135,24 +214,41 @@ class Runtime:
     def getDeviceCount(self):
         return 1
 
-    def getDeviceProperties(self, index):
+    def runtimeGetVersion(self):
+        return 13000
+
+    def hostRegister(self, ptr, size, flags):
+        if any(a < ptr + size and ptr < b for a, b in self.machine.pinned.items()):
+            raise RuntimeError("cudaErrorHostMemoryAlreadyRegistered")
+        self.machine.pin(ptr, ptr + size)
+
+    def hostUnregister(self, ptr):
+        if self.machine.pinned.pop(ptr, None) is None:
+            raise RuntimeError("cudaErrorHostMemoryNotRegistered")
+
+    def getDeviceProperties(self, device):
         sizes = {"major": 9, "minor": 0, "totalGlobalMem": 4 << 30}
         return {"name": b"the double of CuPy", **sizes}
 
     def memGetInfo(self):
         return 3 << 30, 4 << 30
 
-    def memcpyAsync(self, target, source, nbytes, kind, stream):
-        stream = self._copier(stream)
+    def memcpyAsync(self, dst, src, size, kind, stream):
+        stream, target, source, nbytes = self._copier(stream), dst, src, size
         name = {1: "copy in", 2: "copy out"}[kind]
+        host = source if kind == self.memcpyHostToDevice else target
+        if not self.machine.is_pinned(host, host + nbytes):
+            self.machine.pageable.append(name)
+            if stream.capture is not None:
+                stream.capture.fail(f"{name} of pageable memory")
         spans = [(source, source + nbytes)], [(target, target + nbytes)]
         move = lambda: ctypes.memmove(target, source, nbytes)  # noqa: E731
         self.machine.submit(move, *spans, name, stream)
 
-    def memsetAsync(self, target, value, nbytes, stream):
+    def memsetAsync(self, ptr, value, size, stream):
         """What is overwritten so has left: nothing may read it any more."""
-        stream, span = self._copier(stream), [(target, target + nbytes)]
-        fill = lambda: ctypes.memset(target, value, nbytes)  # noqa: E731
+        stream, span = self._copier(stream), [(ptr, ptr + size)]
+        fill = lambda: ctypes.memset(ptr, value, size)  # noqa: E731
         self.machine.submit(fill, [], span, "poison", stream, span)
 
     def _copier(self, ptr):

@@ -1,5 +1,6 @@
 """The module that takes CuPy's place."""
 
+import weakref
 from functools import wraps
 from types import ModuleType, SimpleNamespace
 
@@ -8,33 +9,14 @@ import numpy as np
 from geeps_caffe.device.kernels import Parameter
 from tests.cuda_double.arrays import DeviceArray, own, plain, span
 from tests.cuda_double.blas import Blas
-from tests.cuda_double.machine import Event, Machine, Runtime, Stream
+from tests.cuda_double.facts import check, known
+from tests.cuda_double.machine import Event, Graph, Machine, Runtime, Stream
 from tests.cuda_src.build import HostModule, parameters_of
 
-#: What NumPy has and CuPy 14 has not, among what layers might use.
-MISSING = frozenset(
-    [
-        "asmatrix",
-        "block",
-        "errstate",
-        "frompyfunc",
-        "geterr",
-        "matrix",
-        "matvec",
-        "memmap",
-        "ndenumerate",
-        "nditer",
-        "nested_iters",
-        "recarray",
-        "seterr",
-        "spacing",
-        "unstack",
-        "vecdot",
-        "vecmat",
-    ]
-)
 #: These make a copy on the device of what they are given.
 COPIERS = ("array", "asarray", "ascontiguousarray")
+#: These take no memory.
+VIEWING = ("as_strided", "broadcast_to", "expand_dims", "moveaxis", "reshape")
 
 
 class Cupy(ModuleType):
@@ -53,7 +35,7 @@ class Cupy(ModuleType):
         )
 
     def __getattr__(self, name):
-        if name in MISSING or name.startswith("_"):
+        if name in known("missing") or name.startswith("_"):
             raise AttributeError(f"module 'cupy' has no attribute {name!r}")
         found = getattr(np, name)
         if isinstance(found, type | np.ufunc) or not callable(found):
@@ -65,6 +47,10 @@ class Cupy(ModuleType):
 
         @wraps(function)
         def run(*args, **options):
+            if function.__name__ in known("function"):
+                check("function", function.__name__, args, options)
+            if self.machine.capturing and function.__name__ not in VIEWING:
+                self.machine.touch([], [], function.__name__)
             if copies and not isinstance(args[0], DeviceArray):
                 result = np.array(*args, **options)
             elif copies or function.__name__ == "as_strided":
@@ -84,10 +70,22 @@ class Cupy(ModuleType):
             elif isinstance(value, np.ndarray) and self.machine.strict:
                 raise TypeError("a function of CuPy got an array of the host")
 
-    def asnumpy(self, array):
-        return array.get() if isinstance(array, DeviceArray) else np.asarray(array)
+    def asnumpy(self, a, stream=None, order="C", out=None, *, blocking=True):
+        return a.get() if isinstance(a, DeviceArray) else np.asarray(a)
 
-    def RawModule(self, code, options, backend):
+    def RawModule(
+        self,
+        code=None,
+        *,
+        path=None,
+        options=(),
+        backend="nvrtc",
+        translate_cucomplex=False,
+        enable_cooperative_groups=False,
+        name_expressions=None,
+        jitify=False,
+    ):
+        assert isinstance(code, str) and isinstance(options, tuple), "CuPy wants these"
         return Module(self.machine, code)
 
 
@@ -101,7 +99,8 @@ class Module:
         function = self.host.get_function(name)
         parameters = parameters_of(self.code, name)
 
-        def launch(grid, block, args):
+        def launch(grid, block, args, *, shared_mem=0):
+            assert all(isinstance(part, tuple) for part in (grid, block, args))
             spans = _spans(parameters, args)
             values = [plain(arg) for arg in args]
             run = lambda: function(grid, block, values)  # noqa: E731
@@ -120,20 +119,48 @@ def _spans(parameters: tuple[Parameter, ...], args):
     return reads, writes
 
 
+class Pinned(bytearray):
+    """cupy.cuda.PinnedMemoryPointer: a buffer; a subclass, so that it has an end."""
+
+
+class Device:
+    """cupy.cuda.Device."""
+
+    def __init__(self, device=None):
+        self.id = device or 0
+
+    def use(self):
+        return self
+
+
 def _cuda(machine):
-    def stream(non_blocking=False):
+    def make_stream(null=False, non_blocking=False, ptds=False, priority=None):
         machine.streams.append(Stream(machine))
         return machine.streams[-1]
 
+    def get_current_stream(device_id=-1):
+        return machine.current[-1]
+
+    def alloc_pinned_memory(size):
+        block = Pinned(size)
+        start = np.frombuffer(block, np.uint8).ctypes.data
+        machine.pin(start, start + size)
+        weakref.finalize(block, machine.pinned.pop, start, None).atexit = False
+        return block
+
+    def get_cublas_handle():
+        return 1
+
     return SimpleNamespace(
         runtime=Runtime(machine),
-        Device=lambda index: SimpleNamespace(use=lambda: None),
-        Stream=stream,
+        Device=Device,
+        Stream=make_stream,
         Event=Event,
-        get_current_stream=lambda: machine.current[-1],
-        alloc_pinned_memory=bytearray,
+        Graph=Graph,
+        get_current_stream=get_current_stream,
+        alloc_pinned_memory=alloc_pinned_memory,
         cublas=Blas(machine),
-        device=SimpleNamespace(get_cublas_handle=lambda: 1),
+        device=SimpleNamespace(get_cublas_handle=get_cublas_handle),
     )
 
 

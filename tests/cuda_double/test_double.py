@@ -5,6 +5,7 @@ import pytest
 
 from geeps_caffe.device.backend import CudaDevice
 from geeps_caffe.device.kernels import KernelError
+from tests.cuda_double.capture import CaptureError
 from tests.cuda_double.fixtures import double
 
 __all__ = ["double"]
@@ -83,3 +84,58 @@ def test_memory_that_is_given_back_is_forgotten(double):
     del block
     double.zeros(1)[...] = 0
     assert not any(run.left for run in order._runs([(place, place + 64)]))
+
+
+# -- capture -----------------------------------------------------------------------
+
+
+def captured(device, *calls):
+    return device.queues.bind_graph(list(calls))
+
+
+def test_what_takes_memory_or_waits_is_refused_in_a_capture(double):
+    device = CudaDevice(cupy=double)
+    x = double.ones(4, np.float32)
+    host = np.zeros(16, np.uint8)
+    for call in (
+        lambda: double.zeros(3),
+        lambda: x + 1,
+        lambda: float(x[0]),
+        lambda: x.sum(),
+        device.synchronise,
+        device.bind_copy_in(host, device.allocate(16)),
+        device.queues.bind_wait("compute", device.queues.event()),
+    ):
+        with pytest.raises(CaptureError, match="not in a capture"):
+            captured(device, call)
+        assert not device.queues.stream("compute").is_capturing()
+
+
+def test_functions_that_write_into_arrays_are_captured(double):
+    device = CudaDevice(cupy=double)
+    x, y = double.ones(4, np.float32), double.ones(4, np.float32)
+
+    def fill():
+        y[...] = 2
+
+    launch = captured(device, fill, lambda: double.add(x, y, out=x))
+    assert (x.get().tolist(), y.get().tolist()) == ([1] * 4, [1] * 4)
+    launch()
+    launch()
+    device.synchronise()
+    assert x.get().tolist() == [5] * 4
+
+
+def test_a_branch_must_be_joined(double):
+    queues = CudaDevice(cupy=double).queues
+    stream, other = queues.stream("compute"), queues.stream("copy-in")
+    block, event = double.zeros(4, np.uint8), queues.event()
+    stream.begin_capture()
+    stream.record(event)
+    other.wait_event(event)
+    double.cuda.runtime.memsetAsync(block.data.ptr, 1, 4, other.ptr)
+    with pytest.raises(CaptureError, match="Unjoined"):
+        stream.end_capture()
+    assert not other.is_capturing()
+    with pytest.raises(CaptureError, match="capture that is over"):
+        stream.wait_event(event)

@@ -1,0 +1,85 @@
+"""The arrays of a bound plan as programs see them: plain, between two steps."""
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape
+from geeps_caffe.engines.engine import Engine, Layout, plain_layout
+from geeps_caffe.execution.memory import PlanMemory
+from geeps_caffe.execution.shapes import RunTimeShapes
+from geeps_caffe.layers.base import first_elements
+from geeps_caffe.schedule.instructions import PlannedArray
+
+
+class PlanArrays:
+    """Reads and writes what lies in a plan's memory."""
+
+    def __init__(
+        self, memory: PlanMemory, engine: Engine, shapes: RunTimeShapes
+    ) -> None:
+        self.plan, self.memory, self.engine = memory.plan, memory, engine
+        self.device = engine.device
+        self._shapes = shapes
+
+    def value(self, blob_value: str) -> Array:
+        """A value's data after the step, in its plain shape."""
+        found = self.plain(self.plan.program.data[blob_value])
+        if blob_value in self.plan.program.dynamic:
+            return first_elements(found, self.shape(blob_value))
+        return found
+
+    def shape(self, blob_value: str) -> Shape:
+        """A value's shape after the step."""
+        return self._shapes.of(blob_value)
+
+    def plain(self, name: str) -> Array:
+        """An array after the step: the memory itself if `in_place`, else a copy."""
+        return self._plain(name, self.memory.after(name))
+
+    def in_place(self, name: str) -> bool:
+        """Whether `plain` shows the memory itself, which may then be written."""
+        return self.device.on_host and self.plan.program.arrays[name].layout.plain
+
+    def during(self, name: str, position: int) -> Array:
+        """An array as instruction `position` leaves it, as `plain` shows it."""
+        return self._plain(name, self.memory.view(name, position))
+
+    def _plain(self, name: str, memory: Array) -> Array:
+        array = self.plan.program.arrays[name]
+        if array.layout.plain:
+            return self.device.to_host(memory)
+        copy = np.empty(array.shape, array.dtype)
+        self._reorder(name, (memory, array.layout), (copy, _plain_layout(array)))
+        return copy
+
+    def copy_out(self, name: str, target: Array) -> None:
+        """Copy an array of any layout to a plain one."""
+        array = self.plan.program.arrays[name]
+        source = (self.memory.after(name), array.layout)
+        self._reorder(name, source, (target, _plain_layout(array)))
+
+    def copy_in(self, name: str, source: Array) -> None:
+        """Copy a plain array to one of any layout."""
+        array = self.plan.program.arrays[name]
+        given = (np.ascontiguousarray(source), _plain_layout(array))
+        self._reorder(name, given, (self.memory.after(name), array.layout))
+
+    def clear(self, name: str) -> None:
+        """Set all of an array to 0, padding included."""
+        with self._running():
+            self.memory.after(name).fill(0)
+
+    def _reorder(
+        self, name: str, source: tuple[Array, Layout], target: tuple[Array, Layout]
+    ) -> None:
+        array = self.plan.program.arrays[name]
+        with self._running():
+            self.engine.bind_reorder(array.shape, source, target, array.dtype)()
+
+    def _running(self) -> AbstractContextManager[object]:
+        return self.device.running()
+
+
+def _plain_layout(array: PlannedArray) -> Layout:
+    return plain_layout(array.shape, array.dtype)

@@ -1,0 +1,97 @@
+"""Which runs of a plan's instructions can be launched as one CUDA graph.
+
+What a graph holds does the same with the same arguments every time. So it is with what
+engines bind: `Engine.bind` is given arrays and constants alone. It is not with layers'
+own code (random numbers of an iteration, losses, what is in a file) or with calls of
+the parameter server (the learning rate): these are never captured.
+
+Tables that lie on the device are read where they are; of the calls for them only those
+that hand an update in do anything, and that may wait until the graph before is launched
+as long as nothing in it touches the table later. So a forward and a backward pass are
+one graph as far as no layer's own code comes between.
+"""
+
+from collections.abc import Iterator
+
+from geeps_caffe.device.events import Segment
+from geeps_caffe.schedule.instructions import (
+    Accumulate,
+    Compute,
+    Fill,
+    Instruction,
+    Reorder,
+    SwapIn,
+    SwapOut,
+    Table,
+)
+from geeps_caffe.schedule.plan import Plan
+
+LEAST = 2  # instructions of a graph; one alone is launched as it is
+
+
+def find_segments(plan: Plan) -> list[Segment]:
+    """All instructions, each once; those that are not captured keep their order."""
+    return [part for run in _runs(plan) for part in run.parts()]
+
+
+def is_fixed(plan: Plan, entry: Instruction) -> bool:
+    """Whether an instruction may be part of a graph."""
+    match entry:
+        case Compute():
+            return entry.request is not None and entry.description is not None
+        case Reorder() | Accumulate() | Fill():
+            return True
+        case SwapIn() | SwapOut():
+            # Else the host waits for single copies, and a graph would hold them up.
+            return not plan.program.leases
+    return False
+
+
+class _Run:
+    """Instructions that may be reordered: those of a graph before all others."""
+
+    def __init__(self) -> None:
+        self.captured: list[int] = []
+        self.after: list[int] = []
+        self.touched: set[str] = set()  # arrays of tables that `after` works on
+
+    def parts(self) -> list[Segment]:
+        """One segment; or each for itself where there is too little for a graph."""
+        if len(self.captured) >= LEAST:
+            return [Segment(tuple(self.captured), tuple(self.after))]
+        return [Segment((), (i,)) for i in sorted(self.captured + self.after)]
+
+
+def _runs(plan: Plan) -> Iterator[_Run]:
+    run = _Run()
+    for position, entry in enumerate(plan.instructions):
+        if isinstance(entry, Table) and not plan.program.leases:
+            run.after.append(position)
+            run.touched |= _arrays_of(plan, entry, position)
+            continue
+        fixed = is_fixed(plan, entry)
+        if not fixed or run.touched & {*entry.reads, *entry.writes}:
+            yield run
+            run = _Run()
+        (run.captured if fixed else run.after).append(position)
+        if not fixed:
+            yield run
+            run = _Run()
+    yield run
+
+
+def _arrays_of(plan: Plan, entry: Table, position: int) -> set[str]:
+    """The arrays that a call may change: those of a table that is handed in."""
+    if entry.call != "update" and position != _last_use(plan, entry.table):
+        return set()
+    keys = [key for key, table in plan.program.tables.items() if table == entry.table]
+    return {*entry.arrays, *(plan.program.params[key] for key in keys)}
+
+
+def _last_use(plan: Plan, table: str) -> int:
+    """The position of the last call for a table, with which its update may leave."""
+    return max(
+        position
+        for position, entry in enumerate(plan.instructions)
+        if isinstance(entry, Table) and entry.table == table
+    )

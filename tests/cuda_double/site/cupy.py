@@ -1,0 +1,8 @@
+"""The double under CuPy's name, for programs whose PYTHONPATH has this folder."""
+
+import sys
+
+from tests.cuda_double.machine import Machine
+from tests.cuda_double.module import make_cupy
+
+sys.modules[__name__] = make_cupy(Machine(late=True, check=True))
