@@ -7,46 +7,28 @@ greeting that fits; anything else is refused, and told of, without any harm.
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, UsageError
 from geeps_caffe.paramserver.hosts.outbox import Letter, Outbox, nbytes
-from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
+from geeps_caffe.paramserver.hosts.passport import Passport
 from geeps_caffe.paramserver.hosts.peer_messages import Failed, Greeting, PeerMessage
-from geeps_caffe.paramserver.hosts.peer_wire import (
-    MOST_BYTES,
-    pack,
-    read_head,
-    unpack,
-    write_head,
-)
+from geeps_caffe.paramserver.hosts.peer_wire import pack, read_head, unpack, write_head
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Doorman, Watch
+from geeps_caffe.paramserver.transport.guests import Guests
 from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 from geeps_caffe.paramserver.transport.network import Arrived, Ended
+from geeps_caffe.paramserver.transport.sockets import Way, make_inlet, make_way
 
 _LOG = logging.getLogger(__name__)
-SEND_AHEAD = 4  # messages handed to ZeroMQ: what follows may still be overtaken
-RECEIVE_AHEAD = 64  # messages that wait here, per connection
-LINGER_MS = 2000  # to deliver the last words
 TOGETHER_BYTES = 1 << 13  # of a payload that goes in one part with its head
 AT_ONCE = 32  # letters taken in one call
-MOST_WARNINGS = 20  # about strangers; the rest is counted
-
-
-@dataclass
-class _Way:
-    """A connection for letters to a host."""
-
-    host: int
-    socket: Any
-    watch: Watch
-    greeted: bool = False
 
 
 class ZeroMqNetwork:
@@ -75,81 +57,36 @@ class ZeroMqNetwork:
     ) -> None:
         self._zmq = zmq = zmq_module()
         # plain numbers: the flags of pyzmq are slow to combine
-        self._events = int(zmq.EVENTS)
+        self._events, self._rest = int(zmq.EVENTS), int(zmq.RCVMORE)
         self._in, self._out = int(zmq.POLLIN), int(zmq.POLLOUT)
         self._at_once, self._more = int(zmq.DONTWAIT), int(zmq.SNDMORE)
         self._places, self._passport = places, passport
-        self._key, self._channels = key, channels
         local = all(address.loopback for address in addresses)
-        if key is None and trusted and not local:
-            _LOG.warning("no key: whoever reaches the ports may change the training")
-        elif key is None and not local:
-            raise UsageError(
-                "hosts other than 127.0.0.1 take part, so a key is needed: make one "
-                "with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
-                "FILE"
-            )
+        _check_key(key, local, trusted)
         self._context = zmq.Context(io_threads=2)
         self._doorman = Doorman(self._context, key)
-        self._inlet = self._bind(addresses[places.host], local)
+        self._inlet = make_inlet(self._context, addresses[places.host], key, local)
         self._guard = Watch(self._inlet)
-        self._hosts: dict[bytes, int] = {}  # connections that have greeted
-        self._warnings = 0
+        self._guests = Guests(places, passport, channels, self._answer)
         self._ended: list[Ended] = []
-        self._refused: list[Ended] = []
         self._by_descriptor: dict[int, Any] = {}
         self._ways = {
-            host: [self._connect(host, addresses[host]) for _ in range(channels)]
+            host: [
+                make_way(self._context, host, addresses[host], key)
+                for _ in range(channels)
+            ]
             for host in places.others
         }
 
-    # Connections
-
-    def _bind(self, address: Address, local: bool) -> Any:
-        zmq = self._zmq
-        inlet = self._context.socket(zmq.ROUTER)
-        inlet.linger = LINGER_MS
-        inlet.rcvhwm = RECEIVE_AHEAD
-        inlet.maxmsgsize = MOST_BYTES
-        inlet.ipv6 = True
-        if self._key is not None:
-            inlet.curve_server = True
-            inlet.curve_publickey = self._key.public
-            inlet.curve_secretkey = self._key.secret
-        url = address.url if local else f"tcp://*:{address.port}"
-        try:
-            inlet.bind(url)
-        except zmq.ZMQError as error:
-            self._context.destroy(linger=0)
-            raise UsageError(
-                f"can't listen at {url}: {error.strerror}; does another run use the "
-                "port? (give -port, or wait for it to end)"
-            ) from error
-        return inlet
-
-    def _connect(self, host: int, address: Address) -> _Way:
-        zmq = self._zmq
-        way = self._context.socket(zmq.DEALER)
-        way.linger = LINGER_MS
-        way.sndhwm = SEND_AHEAD
-        way.immediate = True  # letters wait in the outbox until there is a connection
-        way.maxmsgsize = MOST_BYTES
-        way.ipv6 = True
-        way.reconnect_ivl, way.reconnect_ivl_max = 50, 1000
-        if self._key is not None:
-            way.curve_serverkey = self._key.public
-            way.curve_publickey = self._key.public
-            way.curve_secretkey = self._key.secret
-        watch = Watch(way)
-        way.connect(address.url)
-        return _Way(host, way, watch)
+    @property
+    def _all_ways(self) -> list[Way]:
+        return [way for ways in self._ways.values() for way in ways]
 
     def descriptors(self) -> list[int]:
         """Of all sockets, and of what watches them."""
         sockets = [self._inlet, *self._doorman.sockets, *self._guard.sockets]
-        for ways in self._ways.values():
-            for way in ways:
-                sockets += [way.socket, *way.watch.sockets]
+        for way in self._all_ways:
+            sockets += [way.socket, *way.watch.sockets]
         self._by_descriptor = {s.getsockopt(self._zmq.FD): s for s in sockets}
         return list(self._by_descriptor)
 
@@ -181,12 +118,15 @@ class ZeroMqNetwork:
             return False
         return True
 
-    def _put(self, way: _Way, letters: Sequence[Letter]) -> None:
+    def _put(self, way: Way, letters: Sequence[Letter]) -> None:
         """A large letter in two parts, or small ones as a block, without greetings."""
         first = letters[0]
         if nbytes(first.payload) > TOGETHER_BYTES:
             way.socket.send(write_head(first.message), self._at_once | self._more)
-            way.socket.send(first.payload, copy=False)
+            if isinstance(first.payload, bytes):
+                way.socket.send(first.payload)
+            else:
+                way.steady.send(first.payload)
             return
         block = pack(
             (letter.message, bytes(letter.payload))
@@ -196,11 +136,11 @@ class ZeroMqNetwork:
         if block:
             way.socket.send(block, self._at_once)
 
-    def _way(self, host: int, letter: Letter) -> _Way:
+    def _way(self, host: int, letter: Letter) -> Way:
         ways = self._ways[host]
         return ways[letter.lane % len(ways)]
 
-    def _small(self, host: int, way: _Way, outbox: Outbox) -> list[Letter]:
+    def _small(self, host: int, way: Way, outbox: Outbox) -> list[Letter]:
         """Small letters for one way that follow each other, taken."""
         found: list[Letter] = []
         room = TOGETHER_BYTES
@@ -211,7 +151,7 @@ class ZeroMqNetwork:
             found.append(outbox.take(host))
         return found
 
-    def _greet(self, way: _Way) -> None:
+    def _greet(self, way: Way) -> None:
         greeting = Greeting(self._places.host)
         block = pack([(greeting, self._passport.as_json())])
         with contextlib.suppress(self._zmq.Again):
@@ -227,95 +167,59 @@ class ZeroMqNetwork:
         """Letters of hosts that have greeted, and greetings that fit."""
         self._doorman.look()
         found: list[Arrived] = []
-        inlet = self._inlet
         for _ in range(AT_ONCE):
-            if not self._ready(inlet, self._in):
+            if not self._ready(self._inlet, self._in):
                 break
-            sender, *parts = inlet.recv_multipart(copy=False)
-            found += self._read(sender.bytes, parts)
+            found += self._take()
         return found
 
-    def _read(self, sender: bytes, parts: list[Any]) -> list[Arrived]:
+    def _take(self) -> list[Arrived]:
+        """What is in the next message."""
+        inlet, rest = self._inlet, self._rest
+        sender = inlet.recv()
+        parts = []
+        while inlet.getsockopt(rest):
+            parts.append(inlet.recv(copy=False).buffer)
         found: list[Arrived] = []
         try:
-            for message, payload in _letters(parts):
-                data = np.frombuffer(payload, np.uint8)
-                host = self._hosts.get(sender)
+            for message, data in _letters(parts):
+                host = self._guests.find(sender)
                 if host is None:
-                    host = self._admit(sender, message, data)
+                    host = self._guests.admit(sender, message, data)
                 found.append(Arrived(host, message, data))
         except ParameterServerError as error:
-            if sender in self._hosts:
-                self._ended.append(Ended(self._hosts[sender], str(error), True))
+            host = self._guests.find(sender)
+            if host is None:
+                self._guests.refuse(sender, str(error))
             else:
-                self._refuse(sender, str(error))
+                self._ended.append(Ended(host, str(error), True))
         return found
 
-    def _admit(self, sender: bytes, message: Any, data: Any) -> int:
-        """The host that a new connection's first letter greets for."""
-        if not isinstance(message, Greeting):
-            raise ParameterServerError("a connection without a greeting")
-        host = message.host
-        if host not in self._ways:
-            raise ParameterServerError(f"a greeting of host number {host}")
-        known = sum(other == host for other in self._hosts.values())
-        if known >= self._channels:
-            raise ParameterServerError(f"a second host number {host}")
-        lines = compare(self._passport, read_passport(data.tobytes()))
-        if lines:
-            mine = self._places.describe(self._places.host)
-            reason = (
-                f"{self._places.describe(host)} does not run the same job as {mine}; "
-                "they have:\n" + "\n".join(lines)
-            )
-            self._refused.append(Ended(host, reason, True))
-            raise ParameterServerError(reason)
-        self._hosts[sender] = host
-        return host
-
-    def _refuse(self, sender: bytes, reason: str) -> None:
-        """Tell a stranger, and the log; nothing else changes."""
-        self._warnings += 1
-        if self._warnings <= MOST_WARNINGS:
-            _LOG.warning("refused a connection: %s", reason)
-        if self._warnings == MOST_WARNINGS:
-            _LOG.warning("more refused connections will not be told of")
+    def _answer(self, stranger: bytes, reason: str) -> None:
         zmq = self._zmq
-        answer = [sender, write_head(Failed(True)), reason.encode()]
-        try:
+        answer = [stranger, write_head(Failed(True)), reason.encode()]
+        with contextlib.suppress(zmq.ZMQError):  # it is gone already, or reads nothing
             self._inlet.send_multipart(answer, zmq.DONTWAIT)
-        except zmq.ZMQError:  # it is gone already, or reads nothing
-            return
 
     # Ends
 
     def refused(self) -> list[Ended]:
         """Greetings that did not fit."""
-        refused, self._refused = self._refused, []
-        return refused
+        return self._guests.refused()
 
     def ended(self) -> list[Ended]:
         """Refusals of other hosts, and connections that broke."""
-        self._look_at_strangers()
-        for ways in self._ways.values():
-            for way in ways:
-                self._look(way)
+        for event in self._guard.events():
+            if event.failed:
+                self._guests.warn(f"{event.what} from {event.address}")
+        for text in self._doorman.refused():
+            self._guests.warn(text)
+        for way in self._all_ways:
+            self._look(way)
         ended, self._ended = self._ended, []
         return ended
 
-    def _look_at_strangers(self) -> None:
-        for event in self._guard.events():
-            if event.failed:
-                self._warn(f"{event.what} from {event.address}")
-        for text in self._doorman.refused():
-            self._warn(text)
-
-    def _warn(self, text: str) -> None:
-        self._warnings += 1
-        if self._warnings <= MOST_WARNINGS:
-            _LOG.warning("refused a connection: %s", text)
-
-    def _look(self, way: _Way) -> None:
+    def _look(self, way: Way) -> None:
         note: Callable[[Ended], None] = self._ended.append
         for event in way.watch.events():
             if event.failed:
@@ -330,18 +234,33 @@ class ZeroMqNetwork:
         """Close all sockets; the last letters have two seconds to leave."""
         self._doorman.close()
         self._guard.close()
-        for ways in self._ways.values():
-            for way in ways:
-                way.watch.close()
-                way.socket.close()
+        for way in self._all_ways:
+            way.watch.close()
+            way.socket.close()
         self._inlet.close()
         self._context.term()
 
 
-def _letters(parts: list[Any]) -> Iterable[tuple[PeerMessage, Any]]:
-    """A block of small letters, or one large letter in two parts."""
+def _check_key(key: ClusterKey | None, local: bool, trusted: bool) -> None:
+    if key is not None or local:
+        return
+    if not trusted:
+        raise UsageError(
+            "hosts other than 127.0.0.1 take part, so a key is needed: make one with "
+            "'geeps-caffe keygen FILE', copy it to all hosts, and give -key FILE"
+        )
+    _LOG.warning("no key: whoever reaches the ports may change the training")
+
+
+def _letters(parts: list[Any]) -> list[tuple[PeerMessage, Array]]:
+    """A block of small letters, or one large letter in two parts.
+
+    Raises:
+        ParameterServerError: it is something else.
+    """
     if len(parts) == 1:
-        return unpack(parts[0].bytes)
+        small = unpack(bytes(parts[0]))
+        return [(message, np.frombuffer(data, np.uint8)) for message, data in small]
     if len(parts) == 2:
-        return [(read_head(parts[0].bytes), parts[1].buffer)]
+        return [(read_head(bytes(parts[0])), np.frombuffer(parts[1], np.uint8))]
     raise ParameterServerError(f"a letter of {len(parts)} parts")

@@ -1,0 +1,90 @@
+"""Which connections are hosts of the run: those whose first letter greets rightly."""
+
+import logging
+from collections.abc import Callable
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
+from geeps_caffe.paramserver.hosts.peer_messages import Greeting, PeerMessage
+from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.transport.network import Ended
+
+_LOG = logging.getLogger(__name__)
+MOST_WARNINGS = 20  # about strangers; the rest is counted
+
+
+class Guests:
+    """Connections by the names that ZeroMQ gives them.
+
+    Args:
+        places: all hosts.
+        passport: what a greeting must agree with.
+        channels: connections of each host.
+        answer: tells a stranger why it is refused.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        passport: Passport,
+        channels: int,
+        answer: Callable[[bytes, str], None],
+    ) -> None:
+        self._places, self._passport = places, passport
+        self._channels, self._answer = channels, answer
+        self._hosts: dict[bytes, int] = {}  # connections that have greeted
+        self._refused: list[Ended] = []
+        self._warnings = 0
+
+    def find(self, sender: bytes) -> int | None:
+        """The host behind a connection; None before it has greeted."""
+        return self._hosts.get(sender)
+
+    def admit(self, sender: bytes, message: PeerMessage, data: Array) -> int:
+        """The host that a new connection's first letter greets for.
+
+        Raises:
+            ParameterServerError: says why it may not come in.
+        """
+        if not isinstance(message, Greeting):
+            raise ParameterServerError("a connection without a greeting")
+        host = message.host
+        if host not in self._places.others:
+            raise ParameterServerError(f"a greeting of host number {host}")
+        known = sum(other == host for other in self._hosts.values())
+        if known >= self._channels:
+            raise ParameterServerError(f"a second host number {host}")
+        self._compare(host, read_passport(data.tobytes()))
+        self._hosts[sender] = host
+        return host
+
+    def _compare(self, host: int, other: Passport) -> None:
+        lines = compare(self._passport, other)
+        if not lines:
+            return
+        mine = self._places.describe(self._places.host)
+        reason = (
+            f"{self._places.describe(host)} does not run the same job as {mine}; "
+            "they have:\n" + "\n".join(lines)
+        )
+        self._refused.append(Ended(host, reason, True))
+        raise ParameterServerError(reason)
+
+    def refuse(self, sender: bytes, reason: str) -> None:
+        """Tell a stranger, and the log; nothing else changes."""
+        self.warn(reason)
+        self._answer(sender, reason)
+
+    def warn(self, reason: str) -> None:
+        """Tell the log, unless it was told too often."""
+        self._warnings += 1
+        if self._warnings <= MOST_WARNINGS:
+            _LOG.warning("refused a connection: %s", reason)
+        if self._warnings == MOST_WARNINGS:
+            _LOG.warning("more refused connections will not be told of")
+
+    def refused(self) -> list[Ended]:
+        """Greetings that did not fit, since the last call."""
+        refused, self._refused = self._refused, []
+        return refused
