@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 
 import lmdb
@@ -25,8 +26,9 @@ class Lmdb:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._shared = _open(path)
-        self._transaction = self._shared.environment.begin(buffers=True)
+        shared = _open(path)
+        self._give_back = weakref.finalize(self, _give_back, shared)
+        self._transaction = shared.environment.begin(buffers=True)
         self._cursor = self._transaction.cursor()
         self._length: int = self._transaction.stat()["entries"]
         self._at = -1  # where the cursor stands
@@ -59,6 +61,7 @@ class Lmdb:
         """Give the files back; records read before are no longer valid."""
         self._cursor.close()
         self._transaction.abort()
+        self._give_back()
 
     def _seek(self, index: int) -> None:
         step = index - self._at
@@ -95,20 +98,19 @@ class _Keys:
         return self._bytes[self._ends[index] : self._ends[index + 1]]
 
 
+@dataclass
 class _Shared:
-    """An open environment and who uses it; closed with its last user."""
+    """An open environment and how many use it; closed with its last user."""
 
-    def __init__(self, environment: "lmdb.Environment") -> None:
-        self.environment = environment
-        weakref.finalize(self, environment.close)
+    key: tuple[int, int]  # device and number of the file
+    environment: "lmdb.Environment"
+    users: int = 0
 
 
 # The library refuses to open an environment twice in a process, but a train and a
-# test net may read the same one. Entries vanish with their last user.
-_OPEN: weakref.WeakValueDictionary[tuple[int, int], _Shared] = (
-    weakref.WeakValueDictionary()
-)
-_OPENING = threading.Lock()  # LMDB refuses a file that is open in the process already
+# test net may read the same one, and nets of several threads.
+_OPEN: dict[tuple[int, int], _Shared] = {}
+_OPENING = threading.RLock()  # a user may be collected while another one opens
 
 
 def _open(path: str) -> _Shared:
@@ -125,13 +127,23 @@ def _open(path: str) -> _Shared:
 def _share(file: str) -> _Shared:
     """The environment of a file: the one that is open, or a new one."""
     status = os.stat(file)
-    shared = _OPEN.get((status.st_dev, status.st_ino))
-    if shared is None:
-        shared = _Shared(
-            lmdb.open(file, subdir=False, readonly=True, lock=False, readahead=False)
+    key = status.st_dev, status.st_ino
+    if key not in _OPEN:
+        environment = lmdb.open(
+            file, subdir=False, readonly=True, lock=False, readahead=False
         )
-        _OPEN[status.st_dev, status.st_ino] = shared
-    return shared
+        _OPEN[key] = _Shared(key, environment)
+    _OPEN[key].users += 1
+    return _OPEN[key]
+
+
+def _give_back(shared: _Shared) -> None:
+    """One user less."""
+    with _OPENING:
+        shared.users -= 1
+        if not shared.users:
+            del _OPEN[shared.key]
+            shared.environment.close()
 
 
 def _no_lmdb(path: str) -> str:

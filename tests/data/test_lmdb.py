@@ -1,5 +1,6 @@
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import lmdb
 import pytest
@@ -47,3 +48,17 @@ def test_an_environment_that_other_code_has_open_is_told(tmp_path):
         pytest.raises(DataError, match="other code in this process has opened it"),
     ):
         Lmdb(path)
+
+
+def test_threads_may_open_and_close_one_database_at_any_time(tmp_path):
+    path = make_database(tmp_path / "db", [b"a"])
+
+    def use(again):
+        database = Lmdb(path)
+        first = bytes(database.read(0))
+        if again % 2:
+            database.close()  # else it is closed when it is collected
+        return first
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(use, range(800)))) == 1
