@@ -1,12 +1,5 @@
-// One step of a plain recurrent layer.  Arrays are (N, size), cont (N).
+// One step of a plain recurrent layer.  Arrays are (N, size).
 #include "common.cuh"
-
-// gated = cont * h: the hidden state that a step starts from.
-extern "C" __global__ void rnn_gate(long long n, const float* hidden,
-                                    const float* cont, float* gated,
-                                    long long size) {
-  GRID_STRIDE_LOOP(i, n) { gated[i] = hidden[i] * cont[quotient(i, size)]; }
-}
 
 // h = tanh(from the input + from the hidden state before).  h may be either.
 extern "C" __global__ void rnn_unit_forward(long long n, const float* input,
@@ -15,6 +8,7 @@ extern "C" __global__ void rnn_unit_forward(long long n, const float* input,
 }
 
 // The diff of the sum, from those of h that the output and the next step ask for.
+// sum_diff may be either.
 extern "C" __global__ void rnn_unit_backward(long long n, const float* h,
                                              const float* shown_diff,
                                              const float* later_diff,

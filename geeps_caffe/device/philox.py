@@ -62,7 +62,7 @@ class Stream:
         blocks = np.arange(-(-each // 4), dtype=np.uint64)[None, :]
         where = (
             blocks,
-            records.astype(np.uint64)[:, None],
+            (records.astype(np.uint64) & _LOW)[:, None],
             np.uint64(self.iteration & 0xFFFFFFFF),
             np.uint64(self.layer & 0xFFFFFFFF),
         )

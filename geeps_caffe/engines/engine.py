@@ -11,6 +11,7 @@ from geeps_caffe.device.array import Array, ArrayModule, Shape, count
 from geeps_caffe.device.device import Call as Call
 from geeps_caffe.device.device import Device
 from geeps_caffe.device.philox import Stream
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.operations import Operation
 
 
@@ -148,6 +149,10 @@ class Engine(Protocol):
     @property
     def draw(self) -> Draw | None:
         """Draws random bits on the device; None where NumPy does."""
+        ...
+
+    def functions(self, dtype: npt.DTypeLike) -> Functions:
+        """What layers' own code asks for, over arrays of a float type."""
         ...
 
     def describe(self, request: Request) -> Description | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from geeps_caffe.device.array import Shapes
+from geeps_caffe.device.array import Array, ArrayModule, Shapes
 from geeps_caffe.layers.base import Blobs, Layer, Run, Setting
 from geeps_caffe.layers.class_scores import ClassScores, class_scores
 
@@ -43,20 +43,28 @@ class Accuracy(Layer):
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """Count, for each item, the scores that are no worse than the label's."""
-        xp, param = run.xp, self.spec.accuracy_param
+        param, labels = self.spec.accuracy_param, bottom[1].data
         over = self._over([blob.shape for blob in bottom])
-        labels, counted = over.labels(self, xp, bottom[1].data, self.ignored)
-        scores = over.scores(bottom[0].data)
-        own = over.picked(xp, scores, labels)
-        rank = (scores >= own[:, None, :]).sum(axis=1)  # 1 is the best
-        hits = counted & (rank <= param.top_k) & (own == own)
-        items = int(counted.sum())
-        self.last_normalizer = float(param.denominator or max(1, items))
-        top[0].data[...] = hits.sum() / self.last_normalizer if items else 0
+        scores, items = over.scores(bottom[0].data), over.items_of(labels)
+        ranks = run.functions.label_ranks(scores, items, self.ignored)
+        found = run.functions.count_hits(ranks, param.top_k)
+        if found.wrong:
+            over.refuse(self, run.xp, labels, self.ignored)
+        self.last_normalizer = float(param.denominator or max(1, found.counted))
+        top[0].data[...] = found.hits / self.last_normalizer
         if len(top) > 1:
-            of_class = xp.bincount(labels[counted], minlength=over.classes)
-            right = xp.bincount(labels[hits], minlength=over.classes)
-            top[1].data[...] = right / xp.maximum(of_class, 1)
+            top[1].data[...] = self._by_class(run.xp, items, ranks, over.classes)
+
+    def _by_class(
+        self, xp: ArrayModule, items: Array, ranks: Array, classes: int
+    ) -> Array:
+        """The share of hits among the items of each class; 0 where there is none."""
+        labels, counts = items.astype(int), ranks > 0
+        hits = counts & (ranks <= self.spec.accuracy_param.top_k)
+        of_class = xp.bincount(labels[counts], minlength=classes)
+        right = xp.bincount(labels[hits], minlength=classes)
+        shares: Array = right / xp.maximum(of_class, 1)
+        return shares
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """Nothing; nobody can ask for a diff."""

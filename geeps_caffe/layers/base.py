@@ -25,8 +25,10 @@ import numpy as np
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, Shapes, count
 from geeps_caffe.device.philox import Stream
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.operations import Operation
 from geeps_caffe.engines.reference import DEFINITIONS
+from geeps_caffe.engines.reference.functions import ArrayFunctions
 from geeps_caffe.errors import LayerError
 
 
@@ -103,6 +105,9 @@ def first_elements(block: Array, shape: Shape) -> Array:
 Blobs: TypeAlias = Sequence[Blob]
 
 
+_IN_NUMPY = ArrayFunctions()
+
+
 def _alone(values: Array) -> Array:
     return values
 
@@ -111,7 +116,8 @@ def _alone(values: Array) -> Array:
 class Run:
     """What one call of forward or backward may use besides bottoms and tops.
 
-    `total` adds float64 arrays up over all ranks; all must call it alike.
+    `total` adds float64 arrays up over all ranks; all must call it alike. `functions`
+    is arithmetic that engines may have faster than `xp` has.
     """
 
     xp: ArrayModule
@@ -120,6 +126,7 @@ class Run:
     random: Stream  # a function of (seed, layer, iteration, global record index)
     iteration: int = 0
     total: Callable[[Array], Array] = _alone
+    functions: Functions = _IN_NUMPY
 
 
 class Layer:

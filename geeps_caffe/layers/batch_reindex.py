@@ -2,6 +2,7 @@
 
 from geeps_caffe.device.array import Shapes
 from geeps_caffe.layers.base import Blobs, Layer, Run
+from geeps_caffe.layers.top_diff import top_diff
 
 
 class BatchReindex(Layer):
@@ -26,7 +27,7 @@ class BatchReindex(Layer):
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """Gather; an index out of range is an error."""
-        index = bottom[1].data.astype(int)
+        index = bottom[1].data.astype(run.xp.int64)
         items = bottom[0].shape[0]
         wrong = (index < 0) | (index >= items)
         if wrong.any():
@@ -35,11 +36,11 @@ class BatchReindex(Layer):
                 f"index {index[place]} at position {place} of bottom[1] is outside of "
                 f"the {items} items of bottom[0]; allowed are 0 to {items - 1}"
             )
-        top[0].data[...] = bottom[0].data[index]
+        run.functions.gather_rows(bottom[0].data, index, top[0].data)
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """Diffs of items that were repeated are summed."""
         if bottom[0].diff is not None:
-            bottom[0].diff[...] = 0
-            index = bottom[1].data.astype(int)
-            run.xp.add.at(bottom[0].diff, index, top[0].diff)
+            index = bottom[1].data.astype(run.xp.int64)
+            dy = top_diff(run.xp, top[0])
+            run.functions.scatter_add_rows(dy, index, bottom[0].diff)

@@ -1,8 +1,11 @@
 """Scores of classes along an axis, and labels that name one class for each item."""
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, Shapes, count
+from geeps_caffe.engines.reference.functions import labels as definition
+from geeps_caffe.errors import ItemError
 from geeps_caffe.layers.base import Layer
 
 
@@ -23,6 +26,10 @@ class ClassScores:
         """A view of scores, or of their diffs."""
         return array.reshape(self.outer, self.classes, self.inner)
 
+    def items_of(self, array: Array) -> Array:
+        """A view of labels."""
+        return array.reshape(self.outer, self.inner)
+
     def labels(
         self, layer: Layer, xp: ArrayModule, array: Array, ignored: int | None
     ) -> tuple[Array, Array]:
@@ -31,14 +38,18 @@ class ClassScores:
         Raises:
             LayerError: a label that names no class, with its value and position.
         """
-        labels = array.reshape(self.outer, self.inner).astype(int)
-        counted = xp.ones(labels.shape, bool)
-        if ignored is not None:
-            counted = labels != ignored
-            labels = xp.where(counted, labels, 0)
-        if labels.size and not 0 <= labels.min() <= labels.max() < self.classes:
+        items = self.items_of(array)
+        labels, counted = definition.whole_labels(xp, items, ignored)
+        if not definition.name_classes(labels, self.classes):
             self._refuse(layer, xp, labels, array.shape)
         return labels, counted
+
+    def refuse(
+        self, layer: Layer, xp: ArrayModule, array: Array, ignored: int | None
+    ) -> NoReturn:
+        """The error of `labels`, for an array that is known to have one."""
+        self.labels(layer, xp, array, ignored)
+        raise AssertionError("all labels name a class")
 
     def _refuse(
         self, layer: Layer, xp: ArrayModule, labels: Array, shape: Shape
@@ -49,24 +60,23 @@ class ClassScores:
         for extent in reversed(shape):
             place.append(rest % extent)
             rest //= extent
-        layer.fail(
-            f"label {value} at position {tuple(reversed(place))} of the batch is out "
-            f"of range; with {self.classes} classes allowed are 0 to "
-            f"{self.classes - 1}" + _other_labels(layer)
+        raise ItemError(
+            f"{layer.title}: label {value} at position {tuple(reversed(place))} of the "
+            f"batch is out of range; with {self.classes} classes allowed are 0 to "
+            f"{self.classes - 1}" + _other_labels(layer),
+            bottom=1,
+            item=place[-1] if place else 0,
         )
 
     def picked(self, xp: ArrayModule, scores: Array, labels: Array) -> Array:
         """The score of each item's own class, of shape (outer, inner)."""
-        index = labels[:, None, :]
-        chosen: Array = xp.take_along_axis(scores, index, axis=1)[:, 0, :]
-        return chosen
+        return definition.picked(xp, scores, labels)
 
     def add_to_picked(
         self, xp: ArrayModule, scores: Array, labels: Array, value: Array | float
     ) -> None:
         """Add to the score of each item's own class."""
-        rows = xp.arange(self.outer)[:, None]
-        scores[rows, labels, xp.arange(self.inner)] += value
+        definition.add_to_picked(xp, scores, labels, value)
 
 
 def _other_labels(layer: Layer) -> str:
@@ -101,10 +111,3 @@ def scores_of_records(layer: Layer, bottom: Shapes) -> ClassScores:
             f"one for each of the {records} records of bottom[0]"
         )
     return ClassScores(records, count(bottom[0][1:]), 1)
-
-
-def softmax(xp: ArrayModule, scores: Array) -> Array:
-    """exp(x - max) over its sum, along axis 1."""
-    powers = xp.exp(scores - scores.max(axis=1, keepdims=True))
-    powers /= powers.sum(axis=1, keepdims=True)
-    return powers  # type: ignore[no-any-return]  # xp is Any

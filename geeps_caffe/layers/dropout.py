@@ -3,6 +3,7 @@
 from geeps_caffe.device.array import Shapes
 from geeps_caffe.layers.base import Blobs, Run, SavedSpec
 from geeps_caffe.layers.neuron import Neuron
+from geeps_caffe.layers.top_diff import top_diff
 
 
 class Dropout(Neuron):
@@ -37,15 +38,16 @@ class Dropout(Neuron):
             top[0].data[...] = bottom[0].data
             return
         dropped = int(self.spec.dropout_param.dropout_ratio * 2**32)
-        bits = run.random.bits(bottom[0].shape)
-        run.saved[0][...] = run.xp.asarray(bits >= dropped)
-        top[0].data[...] = bottom[0].data * run.saved[0] * self.factor
+        kept, coins = run.saved[0], (dropped, self.factor)
+        x, y = bottom[0].data, top[0].data
+        run.functions.dropout(run.random, x, *coins, kept, y)
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The same mask on the diff."""
         if bottom[0].diff is None:
             return
         if self.active:
-            bottom[0].diff[...] = top[0].diff * run.saved[0] * self.factor
+            dy, dx = top_diff(run.xp, top[0]), bottom[0].diff
+            run.functions.dropout_back(dy, run.saved[0], self.factor, dx)
         else:
             bottom[0].diff[...] = top[0].diff

@@ -43,7 +43,7 @@ class Embed(Layer):
         """Look the rows up."""
         index = self._index(run.xp, bottom[0].data)
         y = top[0].data.reshape(-1, self.param.num_output)
-        run.xp.take(run.params[0].data, index, axis=0, out=y)
+        run.functions.gather_rows(run.params[0].data, index, y)
         if self.param.bias_term:
             y += run.params[1].data.reshape(-1)
 
@@ -53,8 +53,8 @@ class Embed(Layer):
         dy = top[0].diff.reshape(-1, self.param.num_output)
         rows = run.params[0].diff
         if rows is not None:
-            rows[...] = 0
-            run.xp.add.at(rows, self._index(run.xp, bottom[0].data), dy)
+            index = bottom[0].data.reshape(-1).astype(run.xp.int64)
+            run.functions.scatter_add_rows(dy, index, rows)
         if self.param.bias_term and run.params[1].diff is not None:
             run.params[1].diff.reshape(-1)[...] = dy.sum(axis=0)
 

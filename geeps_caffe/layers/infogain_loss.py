@@ -43,22 +43,25 @@ class InfogainLoss(ProbabilityLoss):
                 f"it needs {classes * classes}"
             )
 
-    def total(
-        self, run: Run, over: ClassScores, labels: Array, counted: Array, bottom: Blobs
-    ) -> Array:
+    def total(self, run: Run, over: ClassScores, bottom: Blobs) -> tuple[Array, int]:
         """The logarithms of all probabilities, weighted by the label's row."""
         xp = run.xp
+        labels, counted = over.labels(self, xp, bottom[1].data, self.ignored)
         floored = xp.maximum(over.scores(run.saved[0]), LOG_THRESHOLD)
         costs = self._rows(run, over, labels, bottom) * xp.log(floored)
         total: Array = -xp.where(counted[:, None, :], costs, 0).sum()
-        return total
+        return total, int(counted.sum())
 
     def slope(
-        self, run: Run, over: ClassScores, labels: Array, bottom: Blobs, out: Array
+        self, run: Run, over: ClassScores, top: Blobs, bottom: Blobs, out: Array
     ) -> None:
         """p times the sum of the label's row, less the row."""
+        labels, counted = over.labels(self, run.xp, bottom[1].data, self.ignored)
         rows = self._rows(run, over, labels, bottom)
         out[...] = over.scores(run.saved[0]) * rows.sum(axis=1, keepdims=True) - rows
+        out *= self.rate(run, top)
+        if self.ignored is not None:
+            run.xp.copyto(out, 0, where=~counted[:, None, :])
 
     def _rows(self, run: Run, over: ClassScores, labels: Array, bottom: Blobs) -> Array:
         """Each label's row of H, (outer, classes, inner)."""

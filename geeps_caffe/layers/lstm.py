@@ -2,7 +2,6 @@
 
 from geeps_caffe.device.array import Array, Shapes
 from geeps_caffe.layers.base import Blobs, ParamSpec, Run, SavedSpec
-from geeps_caffe.layers.lstm_unit import hidden, step, step_back
 from geeps_caffe.layers.recurrent import Recurrent, states_before
 from geeps_caffe.layers.top_diff import top_diff
 
@@ -39,10 +38,8 @@ class LSTM(Recurrent):
         h, c, gates, cells = run.saved
         weights = run.params[-1].data.T
         for t in range(len(sums)):
-            goes_on = cont[t][:, None]
-            gates[t] = sums[t] + (goes_on * h) @ weights
-            cells[t] = step(run.xp, gates[t], c, goes_on)
-            out[t] = hidden(run.xp, gates[t], cells[t])
+            gates[t] = sums[t] + (cont[t][:, None] * h) @ weights
+            run.functions.lstm_step(gates[t], c, cont[t], cells[t], out[t])
             h, c = out[t], cells[t]
         return [h, c]
 
@@ -54,8 +51,10 @@ class LSTM(Recurrent):
         dh, dc = run.xp.zeros_like(first_h), run.xp.zeros_like(first_c)
         for t in reversed(range(len(gates))):
             before = cells[t - 1] if t else first_c
-            shown = (dc, dy[t] + dh)
-            dc = step_back(run.xp, gates[t], before, cells[t], shown, diffs[t])
+            above = (dc, dy[t] + dh)
+            run.functions.lstm_step_back(
+                gates[t], before, cells[t], above, diffs[t], dc
+            )
             dh = (diffs[t] @ weights.data) * cont[t][:, None]
         if weights.diff is not None:
             before = states_before(first_h, top[0].data, cont)

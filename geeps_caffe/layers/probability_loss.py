@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 from geeps_caffe.device.array import Array, Shapes
 from geeps_caffe.layers.base import Blobs, Run, SavedSpec
-from geeps_caffe.layers.class_scores import ClassScores, class_scores, softmax
+from geeps_caffe.layers.class_scores import ClassScores, class_scores
 from geeps_caffe.layers.loss import Loss
 from geeps_caffe.layers.normalization import VALID, normalization_of
 
@@ -53,10 +53,8 @@ class ProbabilityLoss(Loss):
         """The loss, and what it is divided by."""
         over = self.over([blob.shape for blob in bottom])
         probabilities = over.scores(run.saved[0])
-        probabilities[...] = softmax(run.xp, over.scores(bottom[0].data))
-        labels, counted = over.labels(self, run.xp, bottom[1].data, self.ignored)
-        total = self.total(run, over, labels, counted, bottom)
-        valid = int(counted.sum())
+        run.functions.softmax(over.scores(bottom[0].data), probabilities)
+        total, valid = self.total(run, over, bottom)
         self.count(self.normalization.measure(over.items, valid, over.outer))
         top[0].data[...] = total / self.last_normalizer
         if len(top) > 1:
@@ -64,24 +62,19 @@ class ProbabilityLoss(Loss):
 
     @abstractmethod
     def total(
-        self, run: Run, over: ClassScores, labels: Array, counted: Array, bottom: Blobs
-    ) -> Array:
-        """The sum of the costs of the items that count."""
+        self, run: Run, over: ClassScores, bottom: Blobs
+    ) -> tuple[Array | float, int]:
+        """The sum of the costs of the items that count, and how many these are."""
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The slope of each item's cost, 0 where it does not count."""
         if bottom[0].diff is None:
             return
         over = self.over([blob.shape for blob in bottom])
-        labels, counted = over.labels(self, run.xp, bottom[1].data, self.ignored)
-        diff = over.scores(bottom[0].diff)
-        self.slope(run, over, labels, bottom, diff)
-        diff *= self.rate(run, top)
-        if self.ignored is not None:
-            run.xp.copyto(diff, 0, where=~counted[:, None, :])
+        self.slope(run, over, top, bottom, over.scores(bottom[0].diff))
 
     @abstractmethod
     def slope(
-        self, run: Run, over: ClassScores, labels: Array, bottom: Blobs, out: Array
+        self, run: Run, over: ClassScores, top: Blobs, bottom: Blobs, out: Array
     ) -> None:
-        """Write the slopes of all items into `out` (outer, classes, inner)."""
+        """Write the gradients of all items into `out` (outer, classes, inner)."""

@@ -34,7 +34,8 @@ class RNN(Recurrent):
         h, states = run.saved
         recurrent, outward, bias = [blob.data for blob in run.params[-3:]]
         for t in range(len(sums)):
-            states[t] = run.xp.tanh(sums[t] + (cont[t][:, None] * h) @ recurrent.T)
+            before = (cont[t][:, None] * h) @ recurrent.T
+            run.functions.rnn_step(sums[t], before, states[t])
             h = states[t]
         out[...] = run.xp.tanh(states @ outward.T + bias)
         return [h]
@@ -52,7 +53,7 @@ class RNN(Recurrent):
         diffs = out_diffs @ outward.data
         dh = run.xp.zeros_like(first)
         for t in reversed(range(len(states))):
-            diffs[t] = (diffs[t] + dh) * (1 - states[t] * states[t])
+            run.functions.rnn_step_back(states[t], diffs[t], dh, diffs[t])
             dh = (diffs[t] @ recurrent.data) * cont[t][:, None]
         if recurrent.diff is not None:
             recurrent.diff[...] = _outer(diffs, states_before(first, states, cont))

@@ -1,10 +1,10 @@
 """The SigmoidCrossEntropyLoss layer."""
 
-from geeps_caffe.device.array import Array, Shapes, count
-from geeps_caffe.layers.base import Blob, Blobs, Run
-from geeps_caffe.layers.logistic import logistic
+from geeps_caffe.device.array import Shapes, count
+from geeps_caffe.layers.base import Blobs, Run
 from geeps_caffe.layers.loss import Loss
 from geeps_caffe.layers.normalization import BATCH_SIZE, VALID, normalization_of
+from geeps_caffe.layers.top_diff import top_diff
 
 
 class SigmoidCrossEntropyLoss(Loss):
@@ -35,33 +35,19 @@ class SigmoidCrossEntropyLoss(Loss):
         return self.ignored is not None and self.normalization.mode == VALID
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """The loss, without overflow for large scores."""
-        xp, x = run.xp, bottom[0].data
+        """The loss, and what it is divided by."""
+        x = bottom[0].data
         targets = bottom[1].data.reshape(x.shape)
-        costs = xp.maximum(x, 0) - x * targets + xp.log1p(xp.exp(-xp.abs(x)))
-        valid = x.size
-        counted = self._counted(bottom[1])
-        if counted is not None:
-            costs = xp.where(counted.reshape(x.shape), costs, 0)
-            valid = int(counted.sum())
+        total, valid = run.functions.logistic_losses(x, targets, self.ignored)
         batch = x.shape[0] if x.shape else 1
         self.count(self.normalization.measure(x.size, valid, batch))
-        top[0].data[...] = costs.sum() / self.last_normalizer
+        top[0].data[...] = total / self.last_normalizer
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """sigmoid(score) - target; 0 for ignored targets."""
-        if bottom[0].diff is None:
+        diff = bottom[0].diff
+        if diff is None:
             return
-        shape = bottom[0].shape
-        slope = logistic(run.xp, bottom[0].data) - bottom[1].data.reshape(shape)
-        counted = self._counted(bottom[1])
-        if counted is not None:
-            slope = run.xp.where(counted.reshape(shape), slope, 0)
-        bottom[0].diff[...] = slope * self.rate(run, top)
-
-    def _counted(self, targets: Blob) -> Array | None:
-        """Which targets are not ignored; None where none can be."""
-        if self.ignored is None:
-            return None
-        counted: Array = targets.data.astype(int) != self.ignored
-        return counted
+        x, targets = bottom[0].data, bottom[1].data.reshape(diff.shape)
+        above = (top_diff(run.xp, top[0]), self.last_normalizer)
+        run.functions.logistic_slopes(x, targets, self.ignored, *above, diff)

@@ -4,8 +4,7 @@ from geeps_caffe.device.array import Array, Shapes
 from geeps_caffe.layers.base import Blobs, Run
 from geeps_caffe.layers.class_scores import ClassScores
 from geeps_caffe.layers.probability_loss import ProbabilityLoss
-
-FLT_MIN = 1.1754943508222875e-38  # Caffe's floor in either precision; loss 87.3365
+from geeps_caffe.layers.top_diff import top_diff
 
 
 class SoftmaxWithLoss(ProbabilityLoss):
@@ -28,43 +27,37 @@ class SoftmaxWithLoss(ProbabilityLoss):
         super().setup(bottom)
         param, classes = self.spec.loss_param, self.over(bottom).classes
         weights = param.class_weighting if param.weight_by_label_freqs else ()
-        self.weights = tuple(weights)
+        self.weights = tuple(map(float, weights))
         if weights and len(weights) != classes:
             self.fail(
                 f"loss_param has {len(weights)} class_weighting entries for "
                 f"{classes} classes; give one for each"
             )
 
-    def total(
-        self, run: Run, over: ClassScores, labels: Array, counted: Array, bottom: Blobs
-    ) -> Array:
+    def total(self, run: Run, over: ClassScores, bottom: Blobs) -> tuple[float, int]:
         """The logarithms of the probabilities of the labels."""
-        own = over.picked(run.xp, over.scores(run.saved[0]), labels)
-        own = run.xp.where(counted, own, 1)
-        self._warn(own)
-        costs = run.xp.log(run.xp.maximum(own, FLT_MIN))
-        if self.weights:
-            costs *= self._weights(run, labels)
-        total: Array = -costs.sum()
-        return total
+        probabilities, labels = over.scores(run.saved[0]), bottom[1].data
+        found = run.functions.label_losses(
+            probabilities, over.items_of(labels), self.ignored, self.weights
+        )
+        if found.wrong:
+            over.refuse(self, run.xp, labels, self.ignored)
+        if found.total != found.total:
+            self.warn_once("scores are nan, training has diverged")
+        elif found.underflow:
+            self.warn_once("softmax probability underflow, training has diverged")
+        return found.total, found.counted
 
     def slope(
-        self, run: Run, over: ClassScores, labels: Array, bottom: Blobs, out: Array
+        self, run: Run, over: ClassScores, top: Blobs, bottom: Blobs, out: Array
     ) -> None:
         """The probabilities, less 1 at the label."""
-        out[...] = over.scores(run.saved[0])
-        over.add_to_picked(run.xp, out, labels, -1)
-        if self.weights:
-            out *= self._weights(run, labels)[:, None, :]
-
-    def _weights(self, run: Run, labels: Array) -> Array:
-        """What each item's cost is multiplied with."""
-        weights: Array = run.xp.asarray(self.weights, run.saved[0].dtype)[labels]
-        return weights
-
-    def _warn(self, own: Array) -> None:
-        lowest = own.min() if own.size else 1
-        if lowest != lowest:
-            self.warn_once("scores are nan, training has diverged")
-        elif lowest < FLT_MIN:
-            self.warn_once("softmax probability underflow, training has diverged")
+        run.functions.label_slopes(
+            over.scores(run.saved[0]),
+            over.items_of(bottom[1].data),
+            self.ignored,
+            self.weights,
+            top_diff(run.xp, top[0]),
+            self.last_normalizer,
+            out,
+        )

@@ -11,9 +11,10 @@ from geeps_caffe.device.backend import CudaDevice
 from geeps_caffe.device.ordering import in_turn
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
 from geeps_caffe.engines.cuda.cudnn import open_cudnn
+from geeps_caffe.engines.cuda.functions import KernelFunctions
 from geeps_caffe.engines.cuda.kit import Kit, Pass
 from geeps_caffe.engines.cuda.matrices import Matrices
-from geeps_caffe.engines.cuda.random_bits import draw_bits
+from geeps_caffe.engines.cuda.random_bits import RandomBits
 from geeps_caffe.engines.cuda.updates import CudaUpdates
 from geeps_caffe.engines.engine import (
     Call,
@@ -23,8 +24,10 @@ from geeps_caffe.engines.engine import (
     Request,
     SavedArray,
 )
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.engine import ReferenceEngine
+from geeps_caffe.engines.reference.functions import ArrayFunctions
 
 
 class CudaEngine:
@@ -61,7 +64,17 @@ class CudaEngine:
     @cached_property
     def draw(self) -> Draw:
         """Random bits by a kernel."""
-        return partial(draw_bits, self.device)
+        return RandomBits(self.device).draw
+
+    def functions(self, dtype: npt.DTypeLike) -> Functions:
+        """Kernels for float32; array code on CuPy for others."""
+        if np.dtype(dtype) != np.float32:
+            return ArrayFunctions(self.xp)
+        return self._functions
+
+    @cached_property
+    def _functions(self) -> KernelFunctions:
+        return KernelFunctions(self.device)
 
     @cached_property
     def _kit(self) -> Kit:

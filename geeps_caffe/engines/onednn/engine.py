@@ -10,6 +10,7 @@ import numpy.typing as npt
 from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
 from geeps_caffe.device.device import Device, HostDevice
 from geeps_caffe.engines.engine import Call, Description, Draw, Layout, Request, Updates
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg, Query
@@ -29,6 +30,7 @@ from geeps_caffe.engines.onednn.threads import (
     prepare_environment,
     set_openmp_threads,
 )
+from geeps_caffe.engines.reference.functions import ArrayFunctions
 
 
 class OneDnnEngine:
@@ -74,6 +76,11 @@ class OneDnnEngine:
         if trains and self._recipe(_full_backward(request, description)) is None:
             return None
         return description
+
+    def functions(self, dtype: npt.DTypeLike) -> Functions:
+        """NumPy's."""
+        del dtype
+        return ArrayFunctions()
 
     def bind(
         self,

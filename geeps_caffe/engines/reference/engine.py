@@ -17,7 +17,9 @@ from geeps_caffe.engines.engine import (
     Updates,
     plain_layout,
 )
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.reference import DEFINITIONS
+from geeps_caffe.engines.reference.functions import ArrayFunctions
 
 
 class ReferenceEngine:
@@ -47,6 +49,11 @@ class ReferenceEngine:
         ports |= {f"saved{i}": Layout("plain", s.nbytes) for i, s in enumerate(saved)}
         kept = saved if request.direction == "forward" else ()
         return Description(ports, kept, implementation="numpy")
+
+    def functions(self, dtype: npt.DTypeLike) -> Functions:
+        """NumPy's."""
+        del dtype
+        return ArrayFunctions()
 
     def bind(
         self,
