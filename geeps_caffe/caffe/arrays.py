@@ -6,7 +6,7 @@ import numpy as np
 
 from geeps_caffe.caffe.blobs import BlobOwner, Shadows
 from geeps_caffe.device.array import Array, Shape, count
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.layers.base import first_elements
@@ -28,6 +28,7 @@ class NetArrays(BlobOwner):
         self.after_backward = False
         self._shadows = Shadows()
         self._pending: dict[str, Shape] = {}
+        self._waiting: dict[str, Array] = {}  # inputs while shapes do not agree yet
         self._zeros: dict[str, Array] = {}
 
     # -- around a run ----------------------------------------------------------
@@ -47,10 +48,14 @@ class NetArrays(BlobOwner):
         """Give all blobs the shapes that follow from those of the inputs."""
         if not self._pending:
             return
-        pending, self._pending = self._pending, {}
-        if self.net.reshape(pending):
+        if self.net.reshape(self._pending):
             self._shadows.forget()
             self._zeros.clear()
+        for name in list(self._waiting):
+            value = self.net.graph.last_value(name).name
+            array = self.net.program.data[value]
+            self._shadows.adopt(self.net.executor, array, self._wait(name))
+        self._waiting, self._pending = {}, {}
 
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""
@@ -64,6 +69,8 @@ class NetArrays(BlobOwner):
 
     def blob_data(self, name: str) -> Array:
         """See Blob.data."""
+        if name in self.inputs and not self._shapes_agree():
+            return self._wait(name)
         self.reshape()
         executor = self.net.executor
         program = executor.plan.program
@@ -87,8 +94,9 @@ class NetArrays(BlobOwner):
         """See Blob.shape."""
         if name.startswith(PARAM):
             return self.net.graph.params[name[len(PARAM) :]].shape
-        if name in self._pending:
-            return self._pending[name]
+        if name in self.inputs:
+            present = self.net.graph.last_value(name).shape
+            return self._pending.get(name, present)
         self.reshape()
         value = self.net.graph.last_value(name)
         dynamic = value.name in self.net.program.dynamic
@@ -102,6 +110,28 @@ class NetArrays(BlobOwner):
             self.blob_shape(name)
         ):
             raise UsageError("params keep their size; they can't be reshaped")
+
+    def _shapes_agree(self) -> bool:
+        """Reshape; False where layers refuse what may be some of several new shapes."""
+        try:
+            self.reshape()
+        except InputError:
+            return False
+        return True
+
+    def _wait(self, name: str) -> Array:
+        """An input's values until all of the new shapes are known."""
+        shape = self.blob_shape(name)
+        old = self._waiting.get(name)
+        if old is None:
+            old = self.net.executor.value(self.net.graph.last_value(name).name)
+        elif old.shape == shape:
+            return old
+        new = np.zeros(shape, old.dtype)
+        size = min(old.size, new.size)
+        new.reshape(-1)[:size] = old.reshape(-1)[:size]
+        self._waiting[name] = new
+        return new
 
     def _cut(self, value: str, shown: Array) -> Array:
         """The part of a planned array that holds values, where that is less."""

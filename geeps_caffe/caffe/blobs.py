@@ -49,6 +49,12 @@ class Shadows:
                 executor.copy_out(name, shadow)
                 self._fresh[name] = (shadow, shadow.copy())
 
+    def adopt(self, executor: Executor, name: str, shadow: Array) -> None:
+        """Take an array that was filled before `name` was there as its shadow."""
+        executor.copy_in(name, shadow)
+        self._held[name] = shadow
+        self._fresh[name] = (shadow, shadow.copy())
+
     def forget(self) -> None:
         """Shapes have changed: old arrays show nothing any more."""
         self._fresh.clear()

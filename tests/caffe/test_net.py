@@ -125,3 +125,74 @@ def test_dummy_tops_keep_what_python_writes(tmp_path, engine):
     net.forward()
     net.blobs["x"].data[...] = 5
     np.testing.assert_array_equal(net.forward()["y"], [10, 10])
+
+
+PAIR = """
+layer { name: "in" type: "Input" top: "a" top: "b"
+  input_param { shape { dim: 2 dim: 3 } } }
+layer { name: "sum" type: "Eltwise" bottom: "a" bottom: "b" top: "sum" }
+layer { name: "ip" type: "InnerProduct" bottom: "sum" top: "ip"
+  inner_product_param { num_output: 1 bias_term: false
+    weight_filler { type: "constant" value: 1 } } }
+"""
+
+
+@pytest.fixture
+def pair(tmp_path, engine):
+    file = tmp_path / "pair.prototxt"
+    file.write_text(PAIR)
+    return caffe.Net(str(file), caffe.TEST, engine=engine)
+
+
+def test_inputs_are_reshaped_and_filled_one_after_the_other(pair):
+    for batch in (4, 1, 3):
+        for name, value in (("a", 1), ("b", 2)):
+            blob = pair.blobs[name]
+            blob.reshape(batch, 3)
+            assert blob.data.shape == blob.shape == (batch, 3)
+            blob.data[...] = value
+        assert pair.forward()["ip"].tolist() == [[9.0]] * batch
+
+
+def test_what_is_written_after_shapes_agree_wins(pair):
+    pair.blobs["a"].reshape(1, 3)
+    assert pair.blobs["b"].data.shape == (2, 3)
+    pair.blobs["b"].reshape(1, 3)
+    for name in ("a", "b"):
+        pair.blobs[name].data[...] = 4
+    assert pair.forward()["ip"].tolist() == [[24.0]]
+
+
+def test_an_array_held_from_before_shapes_agreed_is_still_the_blobs(pair):
+    held = []
+    for name in ("a", "b"):
+        pair.blobs[name].reshape(1, 3)
+        held.append(pair.blobs[name].data)
+    for values in (1, 2, 5):
+        for array in held:
+            array[...] = values
+        assert pair.forward()["ip"].tolist() == [[6.0 * values]]
+
+
+def test_values_are_kept_while_shapes_do_not_agree(pair):
+    for name in ("a", "b"):
+        pair.blobs[name].data[...] = [[1, 2, 3], [4, 5, 6]]
+    pair.blobs["a"].reshape(1, 3)
+    assert pair.blobs["a"].data.tolist() == [[1, 2, 3]]
+    assert pair.blobs["b"].data.tolist() == [[1, 2, 3], [4, 5, 6]]
+    pair.blobs["b"].reshape(1, 3)
+    assert pair.forward()["ip"].tolist() == [[12.0]]
+    pair.blobs["a"].reshape(2, 3)
+    assert pair.blobs["b"].data.tolist() == [[1, 2, 3]]
+    pair.blobs["b"].reshape(2, 3)
+    pair.blobs["b"].data[1] = [4, 5, 6]
+    pair.blobs["a"].data[1] = 0
+    assert pair.forward()["ip"].tolist() == [[12.0], [15.0]]
+
+
+def test_shapes_that_never_agree_are_refused_when_the_net_runs(pair):
+    pair.blobs["a"].reshape(5, 3)
+    pair.blobs["a"].data[...] = 1
+    for _ in range(2):
+        with pytest.raises(InputError, match="all must have one shape"):
+            pair.forward()
