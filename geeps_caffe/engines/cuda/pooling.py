@@ -10,10 +10,10 @@ MOST_AXES = 3
 
 
 def accepts(request: Request) -> bool:
-    """Kernels have three spatial axes, and index a plane with 32 bits."""
+    """Kernels have one to three spatial axes, and index a plane with 32 bits."""
     axes = len(request.operation.kernel)  # type: ignore[union-attr]
     shapes = request.shapes.values()
-    return axes <= MOST_AXES and all(count(s[-axes:]) < 1 << 31 for s in shapes)
+    return 1 <= axes <= MOST_AXES and all(count(s[-axes:]) < 1 << 31 for s in shapes)
 
 
 def _windows(work: Pass, image: Shape, out: Shape) -> Array:
