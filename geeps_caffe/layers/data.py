@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from geeps_caffe.data import open_database
-from geeps_caffe.data.order import Order, Sequential, Shuffled, first_place
+from geeps_caffe.data.order import Order, Sequential, Shuffled
 from geeps_caffe.data.reader import DEPTH, Reader
 from geeps_caffe.data.records import RecordFeed
 from geeps_caffe.data.sampler import Sampler
@@ -18,7 +18,7 @@ class Data(SourceLayer):
 
     Records come in the order of their keys and start again at the end, as in Caffe;
     with `shuffle: true` (a field of NVCaffe and Intel Caffe) in a new random order
-    at each pass.
+    at each pass. `rand_skip` has no effect, as in Caffe since 2015.
     """
 
     type_name: ClassVar = "Data"
@@ -47,10 +47,8 @@ class Data(SourceLayer):
         return reader, ((share.batch, *shape), (share.batch,))[:tops]
 
     def _order(self) -> Order:
-        param, seed = self.spec.data_param, self.setting.seed
-        skip = first_place(param.rand_skip, seed, self.use)
-        if not param.shuffle:
-            return Sequential(skip)
+        if not self.spec.data_param.shuffle:
+            return Sequential()
         if self.length is None:
             raise ValueError("shuffle needs an LMDB; LevelDB is read in order only")
-        return Shuffled([self.length], seed, self.use, skip)
+        return Shuffled([self.length], self.setting.seed, self.use)

@@ -11,7 +11,8 @@ class MVN(Neuron):
 
     Mean and deviation are those of each channel of each record, with across_channels
     of each record. May run in place. The gradient takes y for exactly normalized, so
-    it leaves eps out of account where it multiplies (as in Caffe).
+    it leaves eps out of account where it multiplies (as in Caffe). The top has 4 axes,
+    as Caffe's: (N, C) becomes (N, C, 1, 1).
     """
 
     type_name = "MVN"
@@ -22,6 +23,11 @@ class MVN(Neuron):
         del bottom
         self.scaled = self.spec.mvn_param.normalize_variance
         self.declare_reads(*(["top"] if self.scaled else []))
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """The bottom's, with 4 axes at least; in place the blob keeps its own."""
+        shape = bottom[0]
+        return [shape if self.runs_in_place else shape + (1,) * (4 - len(shape))]
 
     def saved_specs(self, bottom: Shapes) -> list[SavedSpec]:
         """What each row was divided by."""
