@@ -240,10 +240,14 @@ class Net:
 
     # -- weights ---------------------------------------------------------------
 
-    def copy_from(self, path: str) -> None:
-        """Copy weights from a .caffemodel or .caffemodel.h5 by layer name."""
+    def copy_from(self, path: str, plain_statistics: bool = False) -> None:
+        """Copy weights from a .caffemodel or .caffemodel.h5 by layer name.
+
+        `plain_statistics`: the file is NVCaffe's, whose BatchNorm layers store mean
+        and variance with a factor of 0.
+        """
         self._arrays.before_run()
-        copy_weights(self._net, str(path))
+        copy_weights(self._net, str(path), plain_statistics=plain_statistics)
         self._arrays.after_run()
 
     def save(self, path: str) -> None:

@@ -1,7 +1,8 @@
 """Weights of a running net: first values, copies from files, and back to files."""
 
+import logging
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,18 @@ import numpy as np
 import prototxt
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError
+from geeps_caffe.execution.batch_norm_weights import (
+    explain_blobs,
+    plain_factor,
+    warning,
+)
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.files import DISK, FileSystem, Writer, write_atomically
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.fillers import fill
 from prototxt.weights import WeightsLayer, read_weights, write_weights
+
+_LOG = logging.getLogger(__name__)
 
 
 def fill_params(
@@ -37,11 +45,16 @@ def first_values(shape: Shape, filler: Any, key: str, seed: int) -> Array:
 
 
 def copy_weights(
-    net: PlannedNet, path: str, shared: Collection[str] = frozenset()
+    net: PlannedNet,
+    path: str,
+    shared: Collection[str] = frozenset(),
+    plain_statistics: bool = False,
 ) -> list[str]:
     """Copy the blobs of all layers that a file and the net have in common, by name.
 
-    Params that are `shared` with another net stay as they are.
+    Params that are `shared` with another net stay as they are. With
+    `plain_statistics` a BatchNorm layer's factor of 0, which NVCaffe writes beside
+    mean and variance, is read as 1; otherwise that is warned of.
 
     Returns:
         the layers of the file that the net has not (Caffe logs them).
@@ -53,7 +66,7 @@ def copy_weights(
     nodes = {node.name: node for node in reversed(net.graph.nodes)}  # first of a name
     faults: list[str] = []
     ignored: list[str] = []
-    wanted: dict[str, Any] = {}
+    wanted: dict[str, Callable[[], Array]] = {}
     for layer in source.layers:
         node = nodes.get(layer.name)
         if node is None:
@@ -62,14 +75,19 @@ def copy_weights(
         faults += _faults(net.graph, node, layer)
         for key, blob in zip(node.params, layer.blobs, strict=False):
             if blob is not None and key not in shared:
-                wanted[key] = blob
+                wanted[key] = blob.array
+        factor = plain_factor(node, layer)
+        if factor is not None and plain_statistics:
+            wanted[node.params[2]] = factor.copy
+        elif factor is not None:
+            _LOG.warning("%s", warning(node, path))
     if faults:
         raise InputError(
             f"{path} doesn't fit the net: " + "; ".join(faults) + ". Rename a layer to "
             "learn it from scratch, or give it the shape of the file"
         )
-    for key, blob in wanted.items():
-        net.set_param(key, blob.array())
+    for key, array in wanted.items():
+        net.set_param(key, array())
     return ignored
 
 
@@ -80,7 +98,7 @@ def _faults(graph: Graph, node: Node, layer: WeightsLayer) -> list[str]:
     if len(layer.blobs) != len(node.params):
         return [
             f"layer {node.name!r} ({node.type}) has {len(node.params)} blobs, the file "
-            f"has {len(layer.blobs)}"
+            f"has {len(layer.blobs)}{explain_blobs(node, layer)}"
         ]
     faults = []
     for i, (key, blob) in enumerate(zip(node.params, layer.blobs, strict=True)):
