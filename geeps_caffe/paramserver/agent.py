@@ -19,12 +19,13 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
-from geeps_caffe.paramserver.messages import Hello, Message, Outgoing
+from geeps_caffe.paramserver.messages import Hello, Message, Outgoing, Refused
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
 SEE_OFF_SECONDS = 0.05  # between two looks at processes that are about to end
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
+MOST_WARNINGS = 20  # about strangers; the rest is not told of
 
 
 class Agent:
@@ -57,6 +58,7 @@ class Agent:
         self._block: int | None = None
         self._peers: dict[int, Peer] = {}
         self._stopping = False
+        self._strangers = 0
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
@@ -154,29 +156,44 @@ class Agent:
         try:
             messages = peer.receive()
         except ParameterServerError as error:
-            self._end(peer, str(error))
+            if peer.rank is None:
+                self._turn_away(peer, str(error))
+            else:
+                self._end(peer, str(error))
             return
         if messages is None:
             self._end(peer, None)
             return
         for message in messages:
-            if peer.rank is None and not self._admit(peer, message):
-                self._end(peer, None)
+            if peer.rank is None and (fault := self._admit(peer, message)):
+                self._turn_away(peer, fault)
                 return
             assert peer.rank is not None
             self._send(self.host.receive(peer.rank, message, time.monotonic()))
 
-    def _admit(self, peer: Peer, message: Message) -> bool:
-        """The first message must be the hello of a rank that is not yet here."""
+    def _admit(self, peer: Peer, message: Message) -> str | None:
+        """The first message must be the hello of a rank that is not yet here.
+
+        Returns what is wrong, None if nothing is.
+        """
         if not isinstance(message, Hello):
-            _LOG.warning("a connection did not begin with a hello; closed")
-            return False
+            return "a connection did not begin with a hello"
         if message.rank not in self.host.local or message.rank in self._peers:
-            _LOG.warning("a second or unknown rank %d wants to join", message.rank)
-            return False
+            return f"a second or unknown rank {message.rank} wants to join"
         peer.rank = message.rank
         self._peers[message.rank] = peer
-        return True
+        return None
+
+    def _turn_away(self, peer: Peer, reason: str) -> None:
+        """Tell a stranger, and the log; nothing else changes."""
+        self._strangers += 1
+        if self._strangers <= MOST_WARNINGS:
+            _LOG.warning("refused a connection: %s", reason)
+        if self._strangers == MOST_WARNINGS:
+            _LOG.warning("more refused connections will not be told of")
+        peer.send(Refused(reason), None)
+        peer.flush()
+        self._end(peer, None)
 
     def _end(self, peer: Peer, reason: str | None) -> None:
         self._selector.unregister(peer.socket)

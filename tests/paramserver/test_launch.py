@@ -1,6 +1,7 @@
 """Real processes through a real agent."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -84,6 +85,14 @@ def test_a_silent_worker_is_given_up(tmp_path, output):
     survivor, _ = output()
     assert "PeerLost: no sign of life for 2 s from rank 1" in survivor
     assert "its last clock was 2" in survivor
+
+
+def test_a_worker_that_sends_garbage_ends_all_with_its_name_and_clock(tmp_path, output):
+    assert run(tmp_path, "garbage") == EXIT_PEER_LOST
+    survivor, _ = output()
+    assert "PeerLost: lost rank 1 (host " in survivor
+    # what came in one piece with the garbage is not believed either
+    assert re.search(r"its last clock was [12]: a frame of kind 255", survivor)
 
 
 def test_workers_with_other_tables_are_refused_with_the_difference(tmp_path, output):

@@ -57,6 +57,17 @@ def fail(client, folder):
     Program(client, [Table("w", 300)]).start()
 
 
+def garbage(client, folder):
+    """Rank 1 trains a little, then sends what is no message."""
+    shared = tables("float32")
+    run = Program(client, shared, rule="add")
+    run.start()
+    for clock in range(CLOCKS):
+        if clock == 3 and client.rank == 1:
+            client._store._link._socket.sendall(b"\xff" * 100)
+        run.step(update_of(client.rank, clock, shared))
+
+
 def obey(client, folder):
     """Rank 0 sends SIGTERM to the launcher; both ranks wait for their own."""
     got = []
@@ -87,6 +98,7 @@ def until_told(client, folder):
     shared = tables("float32")
     run = Program(client, shared, rule="add", reduce="sum")
     run.start()
+    (folder / f"rank{client.rank}.agent").write_text(os.environ["GEEPS_CAFFE_AGENT"])
     clocks = 0
     while not client.total([(folder / "stop").exists()])[0]:
         run.step([np.ones(t.size) for t in shared])
@@ -105,6 +117,7 @@ MODES = {
     "stopped": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGSTOP)),
     "differ": differ,
     "fail": fail,
+    "garbage": garbage,
     "obey": obey,
     "idle": lambda c, f: c.shutdown(),
 }

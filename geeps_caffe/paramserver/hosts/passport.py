@@ -9,6 +9,16 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.messages import PROTOCOL
 from geeps_caffe.version import VERSION
 
+#: What reading JSON of a stranger may raise.
+NO_PASSPORT = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
 
 @dataclass(frozen=True)
 class Passport:
@@ -35,11 +45,19 @@ def read_passport(data: bytes) -> Passport:
     try:
         fields = json.loads(data)
         counts = tuple(int(count) for count in fields.pop("counts"))
-        job = {str(k): str(v) for k, v in dict(fields.pop("job")).items()}
-        passport = Passport(counts, job=job, **fields)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        job = {_text(k): _text(v) for k, v in dict(fields.pop("job")).items()}
+        protocol = int(fields.pop("protocol"))
+        rest = {name: _text(value) for name, value in fields.items()}
+        return Passport(counts, protocol=protocol, job=job, **rest)
+    except NO_PASSPORT as error:
         raise ParameterServerError(f"not a greeting of an agent: {error}") from error
-    return passport
+
+
+def _text(value: object) -> str:
+    """A text that can be printed and sent on, whatever came."""
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} where a text should be")
+    return value.encode("utf-8", "replace").decode()
 
 
 def compare(mine: Passport, theirs: Passport) -> list[str]:
@@ -51,6 +69,24 @@ def compare(mine: Passport, theirs: Passport) -> list[str]:
         for name in names
         if one.get(name) != other.get(name)
     ]
+
+
+def check(mine: Passport, theirs: Passport, me: str, them: str) -> None:
+    """They are of one job.
+
+    Args:
+        mine, theirs: this host's and another one's.
+        me, them: the names of both.
+
+    Raises:
+        ParameterServerError: they are not; says what differs.
+    """
+    lines = compare(mine, theirs)
+    if lines:
+        raise ParameterServerError(
+            f"it does not run the same job ({me} has the first value, {them} the "
+            "second):\n" + "\n".join(lines)
+        )
 
 
 def _rows(passport: Passport) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geeps_caffe.errors import ParameterServerError, PeerLost, UsageError
+from geeps_caffe.paramserver.hosts.passport import NO_PASSPORT
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Doorman
 from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
@@ -125,7 +126,7 @@ def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> No
         if known and 0 < int(port) < 65536 and int(workers) > 0:
             address = Address(str(name), int(port))
             guests[int(host)] = _Guest(address, int(workers), parts[0])
-    except (ValueError, TypeError):
+    except NO_PASSPORT:
         return
 
 
@@ -153,7 +154,7 @@ def _ask_over(
         )
     try:
         return _read(json.loads(line.recv()), seconds)
-    except (ValueError, TypeError, KeyError) as error:
+    except NO_PASSPORT as error:
         raise ParameterServerError(f"rank 0 sent no list of hosts: {error}") from error
 
 

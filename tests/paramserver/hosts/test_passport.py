@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -21,9 +22,34 @@ def test_each_difference_has_a_line_with_both_values():
     assert "0.0.1" in lines[0]
 
 
+def with_field(name, value):
+    fields = json.loads(MINE.as_json()) | {name: value}
+    return json.dumps(fields).encode()
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{}", b'{"counts": 3, "job": {}}', b"\xff", b'{"counts": []}']
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"counts": 3, "job": {}}',
+        b"\xff",
+        b'{"counts": []}',
+        b"[" * 100_000,
+        with_field("counts", [float("inf")]),
+        with_field("protocol", float("inf")),
+        with_field("wire", [[[]]]),
+        with_field("job", {"net": 3}),
+        with_field("other", "x"),
+    ],
 )
 def test_other_bytes_are_refused(data):
-    with pytest.raises(ParameterServerError):
+    with pytest.raises(ParameterServerError, match="not a greeting"):
         read_passport(data)
+
+
+def test_a_text_that_is_none_can_be_told_of():
+    theirs = read_passport(with_field("version", "\ud800"))
+    (line,) = compare(MINE, theirs)
+    assert line.encode().endswith(b" and ?")

@@ -7,10 +7,12 @@ import socket
 import numpy as np
 import pytest
 
+from geeps_caffe.paramserver import messages as m
 from geeps_caffe.paramserver.hosts import peer_messages as p
 from geeps_caffe.paramserver.hosts.passport import Passport
 from geeps_caffe.paramserver.hosts.peer_wire import pack, read_head, write_head
 from geeps_caffe.paramserver.transport.keys import make_key, write_key
+from geeps_caffe.paramserver.wire import FrameReader, write_frame
 from tests.paramserver.hosts.test_launch_host import (
     Hosts,
     assert_ended_well,
@@ -24,6 +26,9 @@ GENUINE = [
     (p.Greeting(1), Passport((1, 1)).as_json()),
     (p.Greeting(1), Passport((1, 1), version="0.0.1").as_json()),
     (p.Greeting(0), Passport((1, 1)).as_json()),
+    (p.Greeting(1), b"[" * 50_000),
+    (p.Greeting(1), b'{"counts": [Infinity], "job": {}}'),
+    (p.Greeting(1), Passport((1, 1), version="\ud800").as_json()),
     (p.Ready(bytes(32)), b"table w"),
     (p.Part(0, 1, 1, 0, 0, 0.1, 1.0, 1.0), bytes(80_000)),
     (p.Part(1, 3, 1, 0, 0, 0.1, 1.0, 1.0), bytes(512)),
@@ -35,6 +40,27 @@ GENUINE = [
     (p.Relay(1), bytes(29)),
     (p.Failed(False), b"the end"),
     (p.Gone(), b""),
+]
+TCP_FRAMES = 20_000
+#: ZeroMQ's own first bytes, of a client without keys; what follows are frames.
+HANDSHAKE = (
+    b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32),
+    b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER\x08Identity" + bytes(4),
+)
+LOCAL_FRAMES = 20_000
+OF_WORKERS = [
+    m.Hello(m.PROTOCOL, 0, 2, 1),
+    m.Hello(m.PROTOCOL, 7, 2, 1),
+    m.Hello(m.PROTOCOL + 1, 1, 2, 1),
+    m.Propose('{"tables": []}'),
+    m.Push(0, 3, 3, 0.1, 1.0),
+    m.Close(3, 0),
+    m.Pull(0, 3, -1),
+    m.Meet(3, (1.0,), (0,)),
+    m.Publish((0, 1)),
+    m.Gather(0),
+    m.Lost("the end"),
+    m.Bye(),
 ]
 
 
@@ -60,7 +86,7 @@ def frames(count, seed):
             continue
         message, payload = rng.choice(GENUINE)
         head = write_head(message)
-        if isinstance(message, p.Greeting):
+        if isinstance(message, p.Greeting) and rng.random() < 0.9:
             payload = mutated(payload, rng)
         elif rng.random() < 0.7:
             head = mutated(head, rng)
@@ -133,6 +159,64 @@ def test_bytes_that_are_not_of_zeromq_do_no_harm(hosts):
             socket.create_connection(("127.0.0.1", hosts.ports[0]), 5) as stranger,
         ):
             stranger.sendall(rng.randbytes(rng.randint(1, 3000)))
+    end_well(hosts)
+
+
+def tcp_frame(part, more=False, command=False):
+    """A frame of ZeroMQ's protocol."""
+    flags = more | 2 * (len(part) > 255) | 4 * command
+    size = len(part).to_bytes(8 if len(part) > 255 else 1, "big")
+    return bytes((flags,)) + size + part
+
+
+def say(stranger, data):
+    """Send all, say that this is the end, and hear what comes."""
+    answer = b""
+    with contextlib.suppress(OSError):
+        stranger.settimeout(10)
+        stranger.sendall(data)
+        stranger.shutdown(socket.SHUT_WR)
+        while got := stranger.recv(1 << 16):
+            answer += got
+    return answer
+
+
+@pytest.mark.slow
+def test_mutated_frames_after_the_handshake_of_zeromq_do_no_harm(hosts):
+    rng = random.Random(2)
+    greeting, ready = HANDSHAKE
+    for seed in range(200):
+        data = tcp_frame(ready, command=True)
+        for parts in frames(TCP_FRAMES // 200, seed):
+            for number, part in enumerate(parts):
+                frame = tcp_frame(part, number + 1 < len(parts))
+                data += mutated(frame, rng) if rng.random() < 0.01 else frame
+        with socket.create_connection(("127.0.0.1", hosts.ports[0]), 5) as stranger:
+            stranger.sendall(greeting)
+            if not hosts.keyed:  # else it may end the connection at once
+                assert stranger.recv(1) == b"\xff"
+            say(stranger, data)
+    end_well(hosts)
+
+
+@pytest.mark.slow
+def test_mutated_frames_at_the_door_of_the_workers_do_no_harm(hosts):
+    """The local socket, which only the user can reach: garbage is refused and told."""
+    rng, refused = random.Random(3), []
+    path = (hosts.folder / "rank0.agent").read_text()
+    for _ in range(LOCAL_FRAMES // 10):
+        data = b""
+        for _ in range(10):
+            frame = write_frame(rng.choice(OF_WORKERS))
+            data += mutated(frame, rng) if rng.random() < 0.7 else frame
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(path)
+            answer = list(FrameReader().feed(say(stranger, data)))
+        refused += [one.reason for one in answer if isinstance(one, m.Refused)]
+    told = set(refused)
+    assert "a second or unknown rank 0 wants to join" in told
+    assert "a connection did not begin with a hello" in told
+    assert any("is not of protocol" in reason for reason in told)
     end_well(hosts)
 
 

@@ -1,5 +1,6 @@
 """Processes that know only where the first one is."""
 
+import random
 import threading
 
 import pytest
@@ -10,7 +11,7 @@ from geeps_caffe.paramserver.transport.keys import make_key
 from geeps_caffe.paramserver.transport.meeting import Meeting, meet
 from tests.paramserver.hosts.test_launch_host import free_ports
 
-pytest.importorskip("zmq")
+zmq = pytest.importorskip("zmq")
 
 
 def all_meet(hosts, present, seconds, key=None):
@@ -46,6 +47,33 @@ def test_who_does_not_come_is_named_to_all():
     assert len(found) == 2
     for error in found.values():
         assert str(error) == "no connection for 0 s from rank 1"
+
+
+def test_strangers_at_the_door_do_no_harm():
+    rng = random.Random(1)
+    (port,) = free_ports(1)
+    master, found, met = Address("127.0.0.1", port), [], threading.Event()
+
+    def go(host):
+        found.append(meet(Meeting(host, 2, master, 1), None, 20.0))
+        met.set()
+
+    threads = [threading.Thread(target=go, args=(0,))]
+    threads[0].start()
+    said = [b"[" * 4000, b"[Infinity, 2, 3, 4, 5]", b'[1, 3, "x", 4, 5]', b"\xff"]
+    with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+        stranger.linger = 0
+        stranger.connect(f"tcp://127.0.0.1:{port}")
+        for number in range(2000):
+            words = said[number] if number < 4 else rng.randbytes(rng.randint(0, 50))
+            stranger.send_multipart([words] * (1 if number < 4 else rng.randint(1, 2)))
+        threads.append(threading.Thread(target=go, args=(1,)))
+        threads[1].start()
+        assert met.wait(30)
+    for thread in threads:
+        thread.join(30)
+    assert found[0] == found[1]
+    assert found[0].counts == (1, 1)
 
 
 def test_a_first_process_elsewhere_needs_a_key():

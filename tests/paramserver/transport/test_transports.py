@@ -191,9 +191,10 @@ def test_the_end_of_the_agent_is_noticed(agent):
     link.close()
 
 
-def test_the_agent_closes_connections_that_do_not_begin_with_a_hello(agent):
+def test_the_agent_tells_a_connection_that_does_not_begin_with_a_hello(agent):
     link = agent.link(0)
     link.send(Beat())
+    assert "did not begin with a hello" in expect(link, Refused).reason
     with pytest.raises(PeerLost):
         link.receive(SECONDS)
     link.close()
