@@ -11,6 +11,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.applier import Applier, Workspaces
 from geeps_caffe.paramserver.hosts.local_sums import Share
+from geeps_caffe.paramserver.hosts.part_clocks import PartClocks
 from geeps_caffe.paramserver.hosts.pieces import Piece
 from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction
@@ -88,7 +89,8 @@ class BlockShard:
             for table, block in enumerate(pieces)
         ]
         self._clocks: list[dict[int, _Clock]] = [{} for _ in scheme.tables]
-        self._applied = [[-1] * len(p) for p in pieces]
+        self._clocked = PartClocks(scheme, [len(block) for block in pieces])
+        self._applied = self._clocked.applied
         self._whole: list[dict[int, int]] = [{} for _ in scheme.tables]  # pieces here
         self._ready: list[_Job] = []
         clipped = [t for t in range(len(pieces)) if scheme.rule_of(t) is not None]
@@ -105,8 +107,10 @@ class BlockShard:
         """A piece of a source's update, which is kept until it is used.
 
         Raises:
-            ParameterServerError: it came before, or another source has another rate.
+            ParameterServerError: it came before or too early, or another source has
+                another rate.
         """
+        self._clocked.take(source, table, clock, piece)
         entry = self._entry(table, clock)
         if source in entry.parts[piece]:
             raise ParameterServerError(
@@ -121,8 +125,13 @@ class BlockShard:
         self._look(table, clock, piece, source)
 
     def take_nothing(self, source: int, table: int, clock: int, weight: float) -> None:
-        """A source has no update of the table in this clock: it counts as zeros."""
+        """A source has no update of the table in this clock: it counts as zeros.
+
+        Raises:
+            ParameterServerError: the clock has been, or the source had an update in it.
+        """
         entry = self._entry(table, clock)
+        self._clocked.take_nothing(source, table, clock, source in entry.shares)
         entry.shares[source] = None
         entry.weights[source] = weight
         for piece in range(len(self._pieces[table])):
