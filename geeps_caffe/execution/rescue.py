@@ -8,7 +8,7 @@ from geeps_caffe.execution.training import Training
 from geeps_caffe.execution.weights import save_weights
 from geeps_caffe.files import DISK, FileSystem
 
-_FIRST_LOST = re.compile(r"\branks? 0(?: to (\d+))?\b")
+_FIRST_LOST = re.compile(r"\b(?:lost|from) (?:host \S+ \()?ranks? 0(?: to (\d+))?\b")
 
 
 def rescuer(error: PeerLost) -> int:
@@ -18,6 +18,8 @@ def rescuer(error: PeerLost) -> int:
     0
     >>> rescuer(PeerLost("lost host b (ranks 0 to 1): its connection was closed"))
     2
+    >>> rescuer(PeerLost("rank 0 (process 7) waited for table 'w': the agent is gone"))
+    0
     """
     match = _FIRST_LOST.search(str(error))
     return 0 if match is None else int(match[1] or 0) + 1

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.greetings import check_hello
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.membership import Membership
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.messages import (
-    PROTOCOL,
     Beat,
     Bye,
     Close,
@@ -125,15 +125,7 @@ class Host:
         return self._shard
 
     def _greet(self, rank: int, hello: Hello, now: float) -> Outgoing:
-        if hello.protocol != PROTOCOL:
-            raise ParameterServerError(
-                f"rank {rank} speaks protocol {hello.protocol}, this agent {PROTOCOL}; "
-                "install one version everywhere"
-            )
-        if hello.ranks != self.ranks:
-            raise ParameterServerError(
-                f"rank {rank} is one of {hello.ranks}, this agent serves {self.ranks}"
-            )
+        check_hello(hello, rank, self.ranks)
         self._members.joined(rank, hello.pid, now)
         return []
 

@@ -63,6 +63,10 @@ class Membership:
         """A worker has closed a clock; where others wait for it is known elsewhere."""
         self._members[rank].clock = clock
 
+    def clock(self, rank: int) -> int:
+        """A worker's last closed clock."""
+        return self._members[rank].clock
+
     def left(self, rank: int) -> None:
         """A worker said goodbye."""
         self._members[rank].left = True

@@ -112,6 +112,10 @@ class RemoteStore:
         buffer = self._updates[table]
         return self._memory.update(self._worker, table, 0) if buffer is None else buffer
 
+    def blocks(self) -> tuple[Array, ...]:
+        """The block that all workers map, and this one's buffers."""
+        return (self._memory.block, *(u for u in self._updates if u is not None))
+
     def pull(self, table: int, clock: int, slack: int) -> None:
         """Returns at once if the values are there."""
         shared = self._scheme.tables[table]
@@ -251,13 +255,20 @@ class RemoteStore:
     def _wait(self, done: Callable[[], bool], what: str) -> None:
         """Take messages until `done`; the owner must give signs of life meanwhile."""
         while not done():
+            self._take(self._next_message(what), what)
+
+    def _next_message(self, what: str) -> Message:
+        me = f"rank {self.rank} (process {os.getpid()})"
+        try:
             message = self._link.receive(self._limits.silence)
-            if message is None:
-                raise PeerLost(
-                    f"rank {self.rank} waited for {what}: no sign of life from the "
-                    f"host agent for {self._limits.silence:g} s"
-                )
-            self._take(message, what)
+        except PeerLost as error:
+            raise PeerLost(f"{me} waited for {what}: {error}") from error
+        if message is None:
+            raise PeerLost(
+                f"{me} waited for {what}: no sign of life from the host agent for "
+                f"{self._limits.silence:g} s"
+            )
+        return message
 
     def _take(self, message: Message, what: str) -> None:
         match message:

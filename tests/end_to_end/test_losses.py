@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,6 +105,79 @@ def test_a_worker_of_another_host_ends_all_hosts(folder, number):
         assert code == EXIT_PEER_LOST
         what = "lost" if number == signal.SIGKILL else "no sign of life for 2 s from"
         assert_told(output, what)
+
+
+AGENTS_END = pytest.mark.parametrize(
+    ("number", "what"),
+    [
+        (signal.SIGKILL, r"the host agent is gone"),
+        (signal.SIGSTOP, r"no sign of life from the host agent for 2 s"),
+    ],
+)
+
+
+def assert_without_agent(output, rank, what):
+    """A worker says for what it waited, at which clock, and why no longer."""
+    what_for = r"table '\S+' with clock|a meeting after clock|the flags of clock"
+    waited = rf"waited for ({what_for}) \d+"
+    pattern = rf"rank {rank} \(process \d+\) {waited}: {what}"
+    assert re.search(pattern, output), output
+
+
+@AGENTS_END
+def test_an_agent_that_ends_or_stands_still_ends_its_workers(folder, number, what):
+    launcher = start(folder, "-workers=2", "-silence_seconds=2")
+    process_of(folder, 1)
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    workers = children.read_text().split()
+    assert len(workers) == 2
+    launcher.send_signal(number)
+    for worker in workers:
+        wait_for_end(worker)
+    launcher.kill()
+    _, output = end_of(launcher)
+    assert_without_agent(output, 0, what)
+    assert_without_agent((folder / "logs" / "rank1.log").read_text(), 1, what)
+    assert_rescued(folder, output)
+
+
+def wait_for_end(process):
+    """Until it is gone, or waits for its parent to notice that."""
+    end, status = time.monotonic() + PATIENCE, Path(f"/proc/{process}/stat")
+    while time.monotonic() < end:
+        try:
+            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        os.sched_yield()
+    raise AssertionError(f"process {process} does not end")
+
+
+@pytest.mark.parametrize(
+    ("number", "what"),
+    [
+        (signal.SIGKILL, r"lost host \S+ \(rank 1\): its connection was closed"),
+        (signal.SIGSTOP, r"no sign of life for 2 s from host \S+ \(rank 1\)"),
+    ],
+)
+def test_an_agent_of_another_host_ends_all_hosts(folder, number, what):
+    lines = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    (folder / "machines").write_text("\n".join(lines) + "\n")
+    flags = ("-machinefile=machines", "-silence_seconds=2")
+    hosts = [start(folder, *flags, f"-worker_id={h}") for h in range(2)]
+    process_of(folder, 1)
+    hosts[1].send_signal(number)
+    code, output = end_of(hosts[0])
+    hosts[1].kill()
+    end_of(hosts[1])
+    assert code == EXIT_PEER_LOST
+    clock = r"; the last clock of host \S+ \(rank 0\) was \d+"
+    assert re.search(what + clock, output), output
+    assert_rescued(folder, output)
+    agents = {signal.SIGKILL: "the host agent is gone", signal.SIGSTOP: "no sign of "}
+    own = (folder / "logs" / "rank1.log").read_text()
+    assert_without_agent(own, 1, agents[number])
 
 
 def test_a_signal_stops_all_workers_of_all_hosts_after_one_iteration(folder):

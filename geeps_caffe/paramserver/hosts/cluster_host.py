@@ -6,15 +6,16 @@ workers (meetings, flags) to the first host, the *coordinator*, and its answers 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.greetings import check_hello
+from geeps_caffe.paramserver.hosts.agreement import Agreement, ready_letter
 from geeps_caffe.paramserver.hosts.coordination import COORDINATOR, Coordination
 from geeps_caffe.paramserver.hosts.outbox import Outbox
-from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
+from geeps_caffe.paramserver.hosts.passport import Passport, check, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import (
     Alive,
     Failed,
@@ -24,6 +25,7 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
     Ready,
     Relay,
 )
+from geeps_caffe.paramserver.hosts.peers import Peers
 from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.shared_tables import SharedTables
@@ -32,7 +34,6 @@ from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.membership import Membership
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.messages import (
-    PROTOCOL,
     Beat,
     Bye,
     Close,
@@ -50,21 +51,9 @@ from geeps_caffe.paramserver.messages import (
     Refused,
     Waiting,
 )
-from geeps_caffe.paramserver.scheme import Scheme, difference, read_scheme
 from geeps_caffe.paramserver.wire import read_frame
 
-LONGEST_TEXT = 1 << 20  # bytes of a scheme's text that travels; the digest decides
-
-
-@dataclass
-class _Peer:
-    """What is known of another host."""
-
-    heard: float
-    greeted: bool = False
-    gone: bool = False
-    ready: tuple[bytes, str] | None = None  # digest and text of its tables
-    refused: tuple[float, str] | None = None  # since when, and why
+LONGEST_REASON = 1 << 20  # bytes of why the run is over
 
 
 class ClusterHost:
@@ -103,9 +92,8 @@ class ClusterHost:
         names = [places.names[places.host_of(rank)] for rank in range(places.ranks)]
         self._members = Membership(names, limits, now, places.local)
         self._common = Coordination(places, self.outbox, self._members)
-        self._peers = {host: _Peer(now) for host in places.others}
-        self._proposals: dict[int, Scheme] = {}
-        self._scheme: Scheme | None = None
+        self._peers = Peers(places, limits, now)
+        self._agreement = Agreement(places)
         self._tables: SharedTables | None = None
         self._early: list[tuple[int, PeerMessage, Array]] = []
         self._said_gone = False
@@ -123,8 +111,7 @@ class ClusterHost:
     @property
     def over(self) -> bool:
         """Whether all workers of all hosts have left, or the run has failed."""
-        gone = self._said_gone and all(peer.gone for peer in self._peers.values())
-        return self.failure is not None or gone
+        return self.failure is not None or (self._said_gone and self._peers.all_gone)
 
     def has_left(self, rank: int) -> bool:
         """Whether a local worker said goodbye."""
@@ -132,11 +119,11 @@ class ClusterHost:
 
     def has_greeted(self, host: int) -> bool:
         """Whether a host's greeting has come."""
-        return self._peers[host].greeted
+        return self._peers.has_greeted(host)
 
     def has_gone(self, host: int) -> bool:
         """Whether a host's workers have all left in peace."""
-        return self._peers[host].gone
+        return self._peers.has_gone(host)
 
     # Local workers
 
@@ -191,15 +178,7 @@ class ClusterHost:
         return [(first + worker, message) for worker, message in out]
 
     def _greet(self, rank: int, hello: Hello, now: float) -> Outgoing:
-        if hello.protocol != PROTOCOL:
-            raise ParameterServerError(
-                f"rank {rank} speaks protocol {hello.protocol}, this agent {PROTOCOL}; "
-                "install one version everywhere"
-            )
-        if hello.ranks != self.ranks:
-            raise ParameterServerError(
-                f"rank {rank} is one of {hello.ranks}, this agent serves {self.ranks}"
-            )
+        check_hello(hello, rank, self.ranks)
         if self.places.host != COORDINATOR:
             self._members.joined(rank, hello.pid, now)
         return self._common.send(rank, hello, now)
@@ -207,40 +186,23 @@ class ClusterHost:
     # Tables
 
     def _propose(self, rank: int, proposal: Propose) -> Outgoing:
-        scheme = read_scheme(proposal.scheme)
-        for other, known in self._proposals.items():
-            if known.digest != scheme.digest:
-                self._differ(known.text, scheme.text, f"rank {other}", f"rank {rank}")
-        self._proposals[rank] = scheme
-        if len(self._proposals) < len(self.places.local):
+        scheme = self._agreement.propose(rank, proposal)
+        if scheme is None:
             return []
-        self._scheme = scheme
-        text = scheme.text.encode()[:LONGEST_TEXT]
         for host in self.places.others:
-            self.outbox.put(host, Ready(bytes.fromhex(scheme.digest)), text)
+            self.outbox.put(host, *ready_letter(scheme))
         return self._grant()
-
-    def _differ(self, mine: str, theirs: str, my_name: str, their_name: str) -> None:
-        raise ParameterServerError(
-            f"{my_name} and {their_name} do not share the same tables:\n"
-            + difference(mine, theirs, my_name, their_name)
-        )
 
     def _grant(self) -> Outgoing:
         """Make the tables once all hosts have proposed the same."""
-        if self._scheme is None or any(p.ready is None for p in self._peers.values()):
+        scheme = self._agreement.reached()
+        if scheme is None:
             return []
-        for host, peer in self._peers.items():
-            assert peer.ready is not None
-            digest, text = peer.ready
-            if digest.hex() != self._scheme.digest:
-                mine = self.places.describe(self.places.host)
-                self._differ(self._scheme.text, text, mine, self.places.describe(host))
         workers = len(self.places.local)
-        size = nbytes(self._scheme, workers)
-        memory = Memory(self._scheme, workers, self._allocate(size))
+        size = nbytes(scheme, workers)
+        memory = Memory(scheme, workers, self._allocate(size))
         self._tables = SharedTables(
-            self._scheme,
+            scheme,
             memory,
             self.places,
             self.outbox,
@@ -269,7 +231,7 @@ class ClusterHost:
         """Take a letter of another host; returns messages to local workers."""
         if self.failure is not None:
             return []
-        self._peers[host].heard = now
+        self._peers.heard(host, now)
         try:
             return self._hear(host, message, data, now)
         except ParameterServerError as error:
@@ -278,21 +240,22 @@ class ClusterHost:
     def _hear(
         self, host: int, message: PeerMessage, data: Array, now: float
     ) -> Outgoing:
-        peer = self._peers[host]
         match message:
             case Greeting():
-                self._check_passport(host, read_passport(data.tobytes()))
-                peer.greeted = True
+                names = [self.places.describe(h) for h in (self.places.host, host)]
+                check(self._passport, read_passport(data.tobytes()), *names)
+                self._peers.greet(host)
             case Alive():
                 pass
             case Ready(digest=digest):
-                peer.ready = digest, data.tobytes().decode(errors="replace")
+                text = data.tobytes().decode(errors="replace")
+                self._agreement.ready(host, digest, text)
                 return self._grant()
             case Relay(rank=rank):
                 frame = read_frame(data.tobytes())
                 return self._common.relayed(host, rank, frame, now)
             case Gone():
-                peer.gone = True
+                self._peers.leave(host)
             case Failed(refused=refused):
                 self.refused = refused
                 return self._fail(data.tobytes().decode(errors="replace"), tell=False)
@@ -302,26 +265,16 @@ class ClusterHost:
                 return self._ranked(self._tables.hear(host, message, data))
         return []
 
-    def _check_passport(self, host: int, other: Passport) -> None:
-        lines = compare(self._passport, other)
-        if lines:
-            mine, theirs = (self.places.describe(h) for h in (self.places.host, host))
-            raise ParameterServerError(
-                f"it does not run the same job ({mine} has the first value, {theirs} "
-                "the second):\n" + "\n".join(lines)
-            )
-
     def refuse(self, host: int, reason: str, now: float) -> None:
         """Something that said to be a host was turned away; it may come yet."""
-        peer = self._peers[host]
-        if not peer.greeted and peer.refused is None:
-            peer.refused = now, reason
+        self._peers.refuse(host, reason, now)
 
     def unreachable(self, host: int, reason: str) -> Outgoing:
         """The connection to a host has ended, or could not be made."""
-        if self.failure is not None or self._peers[host].gone:
+        if self.failure is not None or self._peers.has_gone(host):
             return []
-        return self._fail(f"lost {self.places.describe(host)}: {reason}")
+        where = self.places.describe(host)
+        return self._fail(f"lost {where}: {reason}{self._last_clock}")
 
     def refused_by(self, host: int, reason: str) -> Outgoing:
         """A host does not let this one in."""
@@ -357,7 +310,7 @@ class ClusterHost:
     def _fail(self, reason: str, tell: bool = True) -> Outgoing:
         self.failure = reason
         if tell:
-            text = reason.encode()[:LONGEST_TEXT]
+            text = reason.encode()[:LONGEST_REASON]
             for host in self.places.others:
                 self.outbox.put(host, Failed(self.refused), text)
         message = Refused(reason) if self.refused else Lost(reason)
@@ -367,9 +320,13 @@ class ClusterHost:
         """Time passes: signs of life, reports about waits, and their limits."""
         if self.failure is not None:
             return []
-        lost = self._members.lost(now) or self._silent_host(now)
+        lost = self._members.lost(now)
         if lost is not None:
             return self._fail(lost)
+        missed = self._peers.missed(now)
+        if missed is not None:
+            self.refused = missed.refused
+            return self._fail(missed.reason + self._last_clock)
         if now - self._beaten >= self._limits.beat / 2:
             self._beaten = now
             for host in self.places.others:
@@ -381,18 +338,11 @@ class ClusterHost:
             out += self._common.route(told)
         return out
 
-    def _silent_host(self, now: float) -> str | None:
-        for host, peer in self._peers.items():
-            if peer.refused is not None and not peer.greeted:
-                since, reason = peer.refused
-                if now - since > self._limits.grace:
-                    self.refused = True
-                    return reason
-            allowed = self._limits.silence if peer.greeted else self._limits.join
-            if peer.gone or now - peer.heard <= allowed:
-                continue
-            what = "no sign of life" if peer.greeted else "no connection"
-            return f"{what} for {now - peer.heard:.0f} s from " + (
-                self.places.describe(host)
-            )
-        return None
+    @property
+    def _last_clock(self) -> str:
+        """How far this host is, to be told with another one's loss."""
+        clock = max(self._members.clock(rank) for rank in self.places.local)
+        if clock < 0:
+            return ""
+        here = self.places.describe(self.places.host)
+        return f"; the last clock of {here} was {clock}"

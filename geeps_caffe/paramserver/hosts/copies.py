@@ -66,6 +66,8 @@ class Copies:
     def publish(self, worker: int, targets: tuple[int, ...]) -> list[int]:
         """Send what a worker has assigned; returns whom to answer now."""
         self._note_assigned(targets)
+        if not any(self._arrays(target) for target in targets):
+            return [worker]
         ticket = self._open(worker)
         for host in self._places.others:
             self._send(host, ticket, False, targets, range(self._places.hosts))
@@ -73,6 +75,8 @@ class Copies:
 
     def gather(self, worker: int, table: int) -> list[int]:
         """Ask the other hosts for their blocks of a table's history."""
+        if not self._memory.history[table]:  # its rule has none
+            return [worker]
         ticket = self._open(worker)
         for host in self._places.others:
             self._outbox.put(host, Wanted(ticket, table, self._age(table)))

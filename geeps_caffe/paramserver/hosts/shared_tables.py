@@ -30,13 +30,13 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
 )
 from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES, Piece, cut
 from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.hosts.pulls import Pulls
 from geeps_caffe.paramserver.hosts.replicas import Replicas
 from geeps_caffe.paramserver.hosts.wire_types import WireType
 from geeps_caffe.paramserver.memory import Memory
 from geeps_caffe.paramserver.messages import (
     Clipped,
     Close,
-    Copied,
     Fresh,
     Gather,
     Gathered,
@@ -47,7 +47,6 @@ from geeps_caffe.paramserver.messages import (
     Pull,
     Push,
 )
-from geeps_caffe.paramserver.reduction import own_share
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.vector_clock import VectorClock
 
@@ -98,7 +97,7 @@ class SharedTables:
             VectorClock(table.name, memory.workers, first) for table in scheme.tables
         ]
         self._due: list[_Sum] = []
-        self._pulls: list[list[tuple[int, Pull]]] = [[] for _ in tables]
+        self._pulls = Pulls(scheme, memory, self._pieces, self._arrivals, places.ranks)
         self._copies = Copies(
             places,
             memory,
@@ -129,8 +128,7 @@ class SharedTables:
                         whole = state.advance(worker, clock)
                         self._advanced(worker, table, clock, whole)
             case Pull():
-                self._pulls[message.table].append((worker, message))
-                return self._answer_pulls(message.table)
+                return self._pulls.ask(worker, message)
             case Publish(targets=targets):
                 for target in targets:
                     self._rules.check_table(target // 2)
@@ -257,29 +255,7 @@ class SharedTables:
             workers = workers if source in here else range(0)
         out: Outgoing = [(worker, fresh) for worker in workers]
         self._copies.look()
-        return out + self._answer_pulls(table)
-
-    def _answer_pulls(self, table: int) -> Outgoing:
-        """Renew the copies that the table is fresh enough for."""
-        age, waiting = self._arrivals.age(table), self._pulls[table]
-        due = [(worker, pull) for worker, pull in waiting if age >= pull.age]
-        self._pulls[table] = [(w, pull) for w, pull in waiting if age < pull.age]
-        for worker, pull in due:
-            copy = self._memory.copy(worker, table)
-            np.copyto(copy, self._memory.weights[table])
-            self._add_own(worker, pull, copy)
-        return [(worker, Copied(table, age)) for worker, _ in due]
-
-    def _add_own(self, worker: int, pull: Pull, copy: Array) -> None:
-        """Add a worker's own updates that are not in the table yet."""
-        table = pull.table
-        scale = own_share(self._scheme.reduce_of(table), self._places.ranks)
-        for block in self._pieces[table] if pull.own >= 0 else ():
-            for piece in block:
-                first = self._arrivals.clock_of(table, piece) + 1
-                for clock in range(first, pull.own + 1):
-                    update = self._memory.update(worker, table, clock)
-                    copy[piece.where] += update[piece.where] * scale
+        return out + self._pulls.answer(table)
 
     # Other hosts
 
