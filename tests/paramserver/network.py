@@ -52,6 +52,8 @@ class Worker:
     def run(self):
         self.turn.acquire()
         try:
+            if self.killed:
+                raise Killed
             network = self.network
             link = ScheduledLink(self)
             store = RemoteStore(
@@ -92,6 +94,7 @@ class Network:
     def __init__(self, ranks, seed, program, overlap=True):
         self.ranks = ranks
         self.overlap = overlap
+        self.killed, self.names_of_killed = set(), []
         self.random = random.Random(seed)
         self.make_hosts()
         self.turn = threading.Semaphore(0)
@@ -109,8 +112,8 @@ class Network:
         self.block = allocate(nbytes)
         return self.block
 
-    def run(self, kill_after=None):
-        """Until all have finished; kills rank 1 after so many events."""
+    def run(self, kill_after=None, victim=1):
+        """Until all have finished; kills a rank after so many events."""
         events = 0
         while not all(w.finished for w in self.workers):
             choices = list(self.choices())
@@ -120,7 +123,7 @@ class Network:
             event()
             events += 1
             if events == kill_after:
-                self.kill(self.workers[1])
+                self.kill(self.workers[victim])
         return [w.outcome for w in self.workers]
 
     def choices(self):
@@ -142,13 +145,16 @@ class Network:
     def kill(self, worker):
         if worker.finished:
             return
+        self.end(worker)
+        self.post(self.host.lost(worker.rank, "it was killed"))
+
+    def end(self, worker):
+        """Its thread ends at once; what it sent last is lost."""
+        self.killed.add(worker.rank)
+        self.names_of_killed.append(f"lost rank {worker.rank} ")
         worker.killed = True
         worker.up.clear()
-        self.post(self.host.lost(worker.rank, "it was killed"))
-        if worker.waiting:
-            worker.go_on()
-        else:
-            worker.finished = True  # it never ran
+        worker.go_on()
 
     def describe(self):
         return str([(w.rank, w.finished, w.waiting, len(w.up)) for w in self.workers])

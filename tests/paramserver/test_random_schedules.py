@@ -4,72 +4,18 @@ import numpy as np
 import pytest
 
 from geeps_caffe.errors import PeerLost
-from geeps_caffe.paramserver import ASYNC, Client, LocalStore, Table
-from geeps_caffe.solvers import Hyper
+from geeps_caffe.paramserver import ASYNC, Table
 from tests.paramserver.network import Network
-from tests.paramserver.programs import Program, Writer, gradients
-
-CLOCKS = 5
-MOMENTUM = Hyper(rate=0.1, momentum=0.9, weight_decay=0.01)
-CLIPPED = Hyper(rate=0.1, momentum=0.9, clip_gradients=3.0, iter_size=2)
-SCHEMES = {
-    "add": {"rule": "add", "reduce": "sum"},
-    "sgd": {"rule": "SGD", "hyper": MOMENTUM},
-    "clipped adam": {"rule": "Adam", "hyper": CLIPPED},
-}
-
-
-def tables(slack=0):
-    return [
-        Table("a", 300, slack=slack),
-        Table("b", 5, dtype="float64", slack=slack),
-        Table("c", 200, slack=slack),
-    ]
-
-
-def update_of(rank, clock, shared):
-    """What a rank sends: the same in every schedule."""
-    return gradients(shared, np.random.default_rng([rank, clock]))
-
-
-def training(shared, scheme, clocks=CLOCKS):
-    """A worker's program: returns what it read in each clock."""
-
-    def program(client):
-        run = Program(client, shared, **scheme)
-        run.start([np.full(t.size, 0.5, t.dtype) for t in shared])
-        seen = []
-        for clock in range(clocks):
-            client.set_hyper(0.1 / (clock + 1), clock)
-            seen.append(run.step(update_of(client.rank, clock, shared)))
-        client.barrier()
-        seen.append([client.values(t.name).copy() for t in shared])
-        return seen
-
-    return program
-
-
-def reduced(shared, scheme, ranks):
-    """The same training by one worker with the reduced gradients of all."""
-    client = Client(LocalStore())
-    run = Program(client, shared, **scheme)
-    run.start([np.full(t.size, 0.5, t.dtype) for t in shared])
-    seen = []
-    for clock in range(CLOCKS):
-        client.set_hyper(0.1 / (clock + 1), clock)
-        updates = [update_of(rank, clock, shared) for rank in range(ranks)]
-        total = [sum(parts[1:], parts[0]) for parts in zip(*updates, strict=True)]
-        if scheme.get("reduce") != "sum":
-            total = [part / ranks for part in total]
-        seen.append(run.step(total))
-    seen.append([client.values(t.name).copy() for t in shared])
-    return seen
-
-
-def assert_close(seen, expected):
-    for values, wanted in zip(seen, expected, strict=True):
-        for value, other in zip(values, wanted, strict=True):
-            np.testing.assert_allclose(value, other, 1e-4, 1e-6)
+from tests.paramserver.programs import Program, Writer
+from tests.paramserver.training import (
+    MOMENTUM,
+    SCHEMES,
+    assert_close,
+    random_job,
+    reduced,
+    tables,
+    training,
+)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
@@ -232,3 +178,13 @@ def test_assignments_are_seen_by_all_after_the_barrier_and_the_lowest_rank_wins(
             return run.open()[0][0][0], history[0]
 
         assert Network(3, seed, program).run() == [(1.0, 7.0)] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hundred", range(15))
+def test_whatever_the_job_its_numbers_are_right_or_who_died_is_named(hundred):
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        job, ranks = random_job(seed, deaths=0.3), 1 + seed % 4
+        network = Network(ranks, seed, job.program)
+        outcomes = network.run(job.kill_after, job.victim % ranks)
+        job.check(ranks, outcomes, network.killed, network.names_of_killed)

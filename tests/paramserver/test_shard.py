@@ -136,3 +136,21 @@ def test_what_is_not_learned_is_no_part_of_the_norm_and_stays():
     setting.push(0, 0, 0, value=junk)
     assert (0, Clipped(0, 2.0)) in setting.push(1, 0, 0, value=junk)
     np.testing.assert_array_equal(setting.memory.weights[0][2:4], 0.0)
+
+
+@pytest.mark.parametrize("rule", [None, "SGD", "AdaGrad"])
+def test_what_is_behind_the_last_value_of_a_row_gets_nowhere(rule):
+    how = {} if rule is None else {"rule": rule}
+    hyper = Hyper(0.1, clip_gradients=1.0, weight_decay=0.1)
+    setting = Setting(Table("w", 4), reduce="sum", hyper=hyper, **how)
+    for worker in (0, 1):
+        setting.memory.update(worker, 0, 0)[4:] = np.nan
+        out = setting.push(worker, 0, 0, value=1.0)
+    if rule is not None:
+        assert (0, Clipped(0, 4.0)) in out  # 4 values of 2
+    arrays = [setting.memory.weights[0], *setting.memory.history[0]]
+    for array in arrays:
+        assert array.size == 128
+        assert np.isfinite(array).all()
+        assert not array[4:].any()
+        assert array[:4].all()

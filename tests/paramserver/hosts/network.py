@@ -55,6 +55,7 @@ class ClusterNetwork(Network):
             )
         self.places = self.hosts[0].places
         self.lines = {}  # by sender, receiver and channel
+        self.dead, self.news = set(), []  # hosts, and who has yet to notice
 
     def allocate_on(self, host, nbytes):
         self.blocks[host] = allocate(nbytes)
@@ -69,14 +70,18 @@ class ClusterNetwork(Network):
                 yield self.speed[worker.rank], lambda w=worker: self.arrive(w)
             if worker.can_run:
                 yield self.speed[self.ranks + worker.rank], worker.go_on
+        for news in self.news:
+            yield 0.2, lambda n=news: self.break_news(n)
         for number, host in enumerate(self.hosts):
+            if number in self.dead:
+                continue
             if host.busy:
                 yield (
                     self.speed[2 * self.ranks + number],
                     lambda h=host: self.post(h.work()),
                 )
             for other in host.places.others:
-                if host.outbox.next(other) is not None:
+                if other not in self.dead and host.outbox.next(other) is not None:
                     yield 1.0, lambda h=number, o=other: self.send(h, o)
         for line, letters in self.lines.items():
             if letters:
@@ -100,14 +105,38 @@ class ClusterNetwork(Network):
         data = as_bytes(letter.payload)
         self.post(self.hosts[receiver].hear(sender, message, data, now=0.0))
 
+    def run(self, kill_after=None, victim=1, whole_host=False):
+        """Until all have finished; kills a rank, or a host, after so many events."""
+        self.whole_host = whole_host
+        if whole_host:
+            victim = self.places.ranks_of(victim)[0]
+        return super().run(kill_after, victim)
+
     def kill(self, worker):
         if worker.finished:
             return
-        worker.killed = True
-        worker.up.clear()
-        host = self.hosts[self.places.host_of(worker.rank)]
-        self.post(host.lost(worker.rank, "it was killed"))
-        if worker.waiting:
-            worker.go_on()
-        else:
-            worker.finished = True  # it never ran
+        number = self.places.host_of(worker.rank)
+        if self.whole_host:
+            self.kill_host(number)
+            return
+        self.end(worker)
+        self.post(self.hosts[number].lost(worker.rank, "it was killed"))
+
+    def kill_host(self, number):
+        """Agent and workers; the other hosts find out one by one."""
+        self.names_of_killed.append(f"lost {self.places.describe(number)}")
+        for rank in self.places.ranks_of(number):
+            if not self.workers[rank].finished:
+                self.end(self.workers[rank])
+            self.killed.add(rank)
+        self.dead.add(number)
+        for (_, receiver, _), letters in self.lines.items():
+            if receiver == number:
+                letters.clear()  # those from it may yet arrive
+        self.news += [(other, number) for other in self.hosts[number].places.others]
+
+    def break_news(self, news):
+        """A host notices that the connection to another one has ended."""
+        self.news.remove(news)
+        host, lost = news
+        self.post(self.hosts[host].unreachable(lost, "its connection was closed"))

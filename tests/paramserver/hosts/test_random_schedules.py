@@ -11,10 +11,11 @@ from geeps_caffe.paramserver.hosts.passport import Passport
 from tests.paramserver.hosts.network import ClusterNetwork
 from tests.paramserver.network import Network
 from tests.paramserver.programs import Program
-from tests.paramserver.test_random_schedules import (
+from tests.paramserver.training import (
     MOMENTUM,
     SCHEMES,
     assert_close,
+    random_job,
     reduced,
     tables,
     training,
@@ -254,3 +255,20 @@ def test_hosts_that_run_another_job_are_refused_with_what_differs(change, line):
         assert isinstance(outcome, ParameterServerError)
         assert "does not run the same job" in str(outcome)
         assert any(line.split(":")[0] in text for text in str(outcome).splitlines())
+
+
+ANY_LAYOUT = [*LAYOUTS, (2, 2), (1, 3), (1, 1, 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hundred", range(15))
+@pytest.mark.parametrize("what", ["worker", "host"])
+def test_whatever_the_job_its_numbers_are_right_or_who_died_is_named(hundred, what):
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        job, layout = random_job(seed, deaths=0.3), ANY_LAYOUT[seed % 7]
+        network = ClusterNetwork(layout, seed, job.program)
+        if what == "host":
+            outcomes = network.run(job.kill_after, job.victim % len(layout), True)
+        else:
+            outcomes = network.run(job.kill_after, job.victim % sum(layout))
+        job.check(sum(layout), outcomes, network.killed, network.names_of_killed)

@@ -6,7 +6,7 @@ import pytest
 from geeps_caffe.device.array import allocate
 from geeps_caffe.paramserver import Scheme, Table
 from geeps_caffe.paramserver.hosts import peer_messages as p
-from geeps_caffe.paramserver.hosts.outbox import Outbox
+from geeps_caffe.paramserver.hosts.outbox import Letter, Outbox
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.shared_tables import SharedTables
 from geeps_caffe.paramserver.hosts.wire_types import find_wire_type
@@ -38,6 +38,47 @@ def test_a_host_sends_2_n_minus_1_over_n_of_the_model_a_clock(counts, wire, item
     for host in network.hosts:
         others = 60 * clocks * sum(counts) + 3000  # greetings, meetings, flags
         assert expected <= host.outbox.sent_bytes <= expected + others
+
+
+def test_hosts_and_channels_without_rows_still_have_clocks():
+    """One row, three hosts: two own nothing of it, and hear and say so each clock."""
+    clocks, heard = 4, []
+
+    class Overheard(ClusterNetwork):
+        def deliver(self, sender, receiver, lane):
+            message = self.lines[sender, receiver, lane][0].message
+            if isinstance(message, p.Part | p.Rows):
+                heard.append((type(message), sender, receiver, message.clock))
+            super().deliver(sender, receiver, lane)
+
+    def program(client):
+        run = Program(client, [Table("one", 1)], rule="add", reduce="sum")
+        run.start()
+        for _ in range(clocks):
+            run.step([np.ones(1)])
+        client.barrier()
+        return client.values("one")[0]
+
+    assert Overheard((1, 1, 1), 2, program).run() == [12.0] * 3
+    pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
+    assert sorted(heard, key=str) == sorted(
+        (
+            (kind, *pair, clock)
+            for kind in (p.Part, p.Rows)
+            for pair in pairs
+            for clock in range(clocks)
+        ),
+        key=str,
+    )
+
+
+def test_pieces_are_spread_evenly_over_channels():
+    lanes = [
+        Letter((0, 0), n, p.Part(0, 0, 0, n, 0, 0.1, 1.0, 1.0), b"").lane
+        for n in range(5)
+    ]
+    counts = [sum(lane % 4 == channel for lane in lanes) for channel in range(4)]
+    assert sorted(counts) == [1, 1, 1, 2]
 
 
 def test_a_late_small_table_overtakes_a_large_one():
