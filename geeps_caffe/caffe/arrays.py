@@ -48,6 +48,8 @@ class NetArrays(BlobOwner):
         """Give all blobs the shapes that follow from those of the inputs."""
         if not self._pending:
             return
+        self._shadows.carry_back(self.net.executor)  # the net keeps inputs' values
+        self._shadows.refresh(self.net.executor)
         if self.net.reshape(self._pending):
             self._shadows.forget()
             self._zeros.clear()
