@@ -5,6 +5,7 @@
       InputError               exit 3   a file: missing, of another kind, wrong inside
         GraphError                      a net that can't be connected
         LayerError                      a layer's parameters, shapes or values
+          ItemError                     a value of one item of a batch
         PlanError                       a plan that can't be made (memory)
         DataError                       a data source or a record
       ParameterServerError     exit 4   a call out of order, tables that differ
@@ -51,6 +52,19 @@ class GraphError(InputError):
 
 class LayerError(InputError):
     """A layer's parameters, shapes or values are wrong."""
+
+
+class ItemError(LayerError):
+    """An item of a batch has a wrong value, such as a label that names no class.
+
+    Attributes:
+        bottom: which of the layer's bottoms holds it, from 0.
+        item: its place in the batch, from 0.
+    """
+
+    def __init__(self, message: str, bottom: int, item: int) -> None:
+        super().__init__(message)
+        self.bottom, self.item = bottom, item
 
 
 class PlanError(InputError):

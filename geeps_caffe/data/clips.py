@@ -95,6 +95,10 @@ class ClipFeed:
         tops[2][:clips] = 0
         tops[2][clips:] = 1
 
+    def name(self, number: int) -> str:
+        """See Feed: its path."""
+        return f"video {self._videos[number % len(self._videos)].path!r}"
+
     def close(self) -> None:
         """See Feed; no file stays open."""
 

@@ -61,16 +61,25 @@ class Hdf5Files:
         """The rows `numbers` (counted on from the start past the end) of each top."""
         out = [np.empty((len(numbers), *s), np.float32) for s in self.shapes]
         for start, stop, number in _runs(numbers % len(self), self._ends):
-            index = int(np.searchsorted(self._ends, number, side="right"))
-            row = number - (int(self._ends[index]) - self.rows[index])
+            index, row = self._place(number)
             parts = [values[start:stop] for values in out]
             self._read(index, row, parts)
         return out
+
+    def name(self, number: int) -> str:
+        """Where row `number` stands."""
+        index, row = self._place(number % len(self))
+        return f"row {row} of {self._files[index].path!r}"
 
     def close(self) -> None:
         """Close the files."""
         for file in self._files:
             file.close()
+
+    def _place(self, number: int) -> tuple[int, int]:
+        """The file of a row, and which of its rows it is."""
+        index = int(np.searchsorted(self._ends, number, side="right"))
+        return index, number - (int(self._ends[index]) - self.rows[index])
 
     def _read(self, index: int, row: int, parts: Sequence[Array]) -> None:
         """Rows of file `index`. Lists are long: only the latest files stay open."""
@@ -120,6 +129,10 @@ class Hdf5Feed:
         del batch
         for top, values in zip(tops, decoded.values, strict=True):
             np.copyto(top, values)
+
+    def name(self, number: int) -> str:
+        """See Feed: its row and file."""
+        return self._files.name(number)
 
     def close(self) -> None:
         """See Feed."""

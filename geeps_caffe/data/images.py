@@ -58,6 +58,10 @@ class ImageFeed:
         """See Feed."""
         write(self._transform, batch, decoded, tops)
 
+    def name(self, number: int) -> str:
+        """See Feed: its file."""
+        return f"image {self._images[number % len(self._images)].name!r}"
+
     def close(self) -> None:
         """See Feed; no file stays open."""
 

@@ -56,6 +56,9 @@ class Feed(Protocol):
     def write(self, batch: Batch, decoded: Any, tops: Sequence[Array]) -> None:
         """The tops' values, into arrays of the decoded batch's shapes."""
 
+    def name(self, number: int) -> str:
+        """A record in the words of its source, for messages."""
+
     def close(self) -> None:
         """Give files back."""
 
@@ -220,6 +223,11 @@ class Reader:
         for target, top in zip(into or (), slot.tops, strict=False):
             target[...] = top
         return slot.tops
+
+    def name(self, item: int) -> str:
+        """An item of the batch that was taken last, in the words of its source."""
+        records = self.sampler.batch(self._taken - 1).records
+        return self.feed.name(int(records[item % len(records)]))
 
     def position(self) -> dict[str, int | None]:
         """The position after the batches taken, for a snapshot."""

@@ -75,7 +75,7 @@ class RecordFeed:
             self._transform,
             self._tops,
             self._expected,
-            lambda i: self._name(fetched.numbers[i]),
+            lambda i: self.name(fetched.numbers[i]),
         )
 
     def write(self, batch: Batch, decoded: Pictures, tops: Sequence[Array]) -> None:
@@ -94,7 +94,7 @@ class RecordFeed:
             self._transform,
             1,
             self._expected,
-            lambda _: self._name(number),
+            lambda _: self.name(number),
         )
 
     def _read(
@@ -103,7 +103,7 @@ class RecordFeed:
         try:
             return (reader or DatumReader()).read(record)
         except ValueError as error:
-            raise DataError(f"{self._name(number)}: {error}") from error
+            raise DataError(f"{self.name(number)}: {error}") from error
 
     def _image(self, datum: Datum, number: Any) -> Array:
         if datum.encoded is None:
@@ -112,9 +112,10 @@ class RecordFeed:
         try:
             return decode(datum.encoded, self._colour)
         except ValueError as error:
-            raise DataError(f"{self._name(number)}: {error}") from error
+            raise DataError(f"{self.name(number)}: {error}") from error
 
-    def _name(self, number: Any) -> str:
+    def name(self, number: Any) -> str:
+        """See Feed: its key in the database."""
         with self._alone:
             key = self._database.key(int(number))
         return f"record {int(number)} (key {key!r}) of {self._database.path!r}"

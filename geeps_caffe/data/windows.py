@@ -110,6 +110,11 @@ class WindowFeed:
         if len(tops) > 1:
             tops[1][...] = np.asarray(decoded.labels)
 
+    def name(self, number: int) -> str:
+        """See Feed: its image."""
+        window = self._windows[number]
+        return f"a window of image {self._file.images[window.image]!r}"
+
     def close(self) -> None:
         """See Feed; no file stays open."""
 

@@ -11,7 +11,9 @@ from geeps_caffe.engines.engine import Call
 from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.functions import ArrayFunctions
+from geeps_caffe.errors import ItemError
 from geeps_caffe.execution.memory import PlanMemory
+from geeps_caffe.execution.origin import first_bad, with_record
 from geeps_caffe.execution.shapes import RunTimeShapes
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import Blob, Run, first_elements
@@ -72,9 +74,33 @@ class CodeBinder:
         run = self._run(node, params, saved)
         make = self._forward if instruction.direction == "forward" else self._backward
         call = make(node, run, bottom, top)
+        if isinstance(node.layer, Loss) and instruction.direction == "forward":
+            call = self._watched(node.layer, position, top, call)
         if not self.shapes.varies(node):
             return call
         return self._resized(node, instruction.direction, run, bottom, top, call)
+
+    def _watched(self, loss: Loss, position: int, top: list[Blob], call: Call) -> Call:
+        """A loss's forward that tells once where nan comes from.
+
+        Not on a GPU, which would have to be waited for.
+        """
+        if not self.memory.device.on_host or not top:
+            return call
+        value, said = top[0].data, False
+
+        def watched() -> None:
+            nonlocal said
+            call()
+            if not said and not np.isfinite(value).all():
+                said = True
+                where = first_bad(self.graph, self.memory, position)
+                loss.warn_once(
+                    f"the loss is {float(value):g}"
+                    + (f"; nan or inf is seen first in {where}" if where else "")
+                )
+
+        return watched
 
     def _blobs(
         self, arrays: Mapping[str, Array], kind: str, values: Sequence[str]
@@ -103,7 +129,10 @@ class CodeBinder:
 
         def forward() -> None:
             run.iteration = self.iteration
-            layer.forward(run, bottom, top)
+            try:
+                layer.forward(run, bottom, top)
+            except ItemError as error:
+                raise with_record(self.graph, node, error) from error
 
         if others is None or not isinstance(layer, Loss):
             return forward

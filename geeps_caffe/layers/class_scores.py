@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, Shapes, count
 from geeps_caffe.engines.reference.functions import labels as definition
+from geeps_caffe.errors import ItemError
 from geeps_caffe.layers.base import Layer
 
 
@@ -59,10 +60,12 @@ class ClassScores:
         for extent in reversed(shape):
             place.append(rest % extent)
             rest //= extent
-        layer.fail(
-            f"label {value} at position {tuple(reversed(place))} of the batch is out "
-            f"of range; with {self.classes} classes allowed are 0 to "
-            f"{self.classes - 1}" + _other_labels(layer)
+        raise ItemError(
+            f"{layer.title}: label {value} at position {tuple(reversed(place))} of the "
+            f"batch is out of range; with {self.classes} classes allowed are 0 to "
+            f"{self.classes - 1}" + _other_labels(layer),
+            bottom=1,
+            item=place[-1] if place else 0,
         )
 
     def picked(self, xp: ArrayModule, scores: Array, labels: Array) -> Array:

@@ -69,6 +69,10 @@ class SourceLayer(Layer):
         for blob, values in zip(top, batch, strict=True):
             blob.data[...] = run.xp.asarray(values)
 
+    def record(self, item: int) -> str:
+        """What an item of the present batch is, for messages."""
+        return self.reader.name(item)
+
     def position(self) -> dict[str, int | None]:
         """How far the run has come, for a snapshot; the same on all ranks."""
         return self.reader.position()

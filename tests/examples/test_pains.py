@@ -236,7 +236,7 @@ def test_19_a_label_that_names_no_class_stops_the_run(place, bad):
     with Run("") as run, pytest.raises(LayerError) as found:
         run.trainer.step(1)
     said = str(found.value)
-    for part in (f"label {bad}", "0", "4", "'loss'", "3"):
+    for part in (f"label {bad}", "0", "4", "'loss'", "3", "record 3 (key '"):
         assert part in said, said
 
 
