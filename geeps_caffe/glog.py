@@ -238,7 +238,7 @@ class LogHandler(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the record under its file and line."""
+        """Log the record under its file and line, or its `where`."""
         level = min(max((record.levelno - logging.INFO) // 10, 0), 3)
-        where = f"{record.filename}:{record.lineno}"
+        where = getattr(record, "where", f"{record.filename}:{record.lineno}")
         self._log.write(Line("IWEF"[level], where, record.getMessage()))

@@ -1,5 +1,6 @@
 """The arrays of a net that Python drives: blobs, params, gradients, pending shapes."""
 
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,6 +31,8 @@ class NetArrays(BlobOwner):
         self._pending: dict[str, Shape] = {}
         self._waiting: dict[str, Array] = {}  # inputs while shapes do not agree yet
         self._zeros: dict[str, Array] = {}
+        #: The arrays of nets that share params with this one.
+        self.partners: weakref.WeakSet[NetArrays] = weakref.WeakSet()
 
     # -- around a run ----------------------------------------------------------
 
@@ -37,7 +40,18 @@ class NetArrays(BlobOwner):
         """Take on what Python has changed: shapes and values."""
         self.reshape()
         self._shadows.carry_back(self.net.executor)
+        self._follow_partners()
         return self.net.executor
+
+    def _follow_partners(self) -> None:
+        """Take on what Python has written to shared params by way of other nets."""
+        for other in self.partners:
+            if other._shadows.held:
+                wrote = other._shadows.carry_back(other.net.executor)
+                other._shadows.refresh(other.net.executor)
+                if wrote and self._shadows.held:
+                    self._shadows.carry_back(self.net.executor)
+                    self._shadows.refresh(self.net.executor)
 
     def after_run(self, backward: bool = False) -> None:
         """Show the new values in the arrays that Python holds."""
@@ -77,6 +91,7 @@ class NetArrays(BlobOwner):
         executor = self.net.executor
         program = executor.plan.program
         if name.startswith(PARAM):
+            self._follow_partners()
             return self._shadows.show(executor, program.params[name[len(PARAM) :]])
         value = self.net.graph.last_value(name).name
         return self._cut(value, self._shadows.show(executor, program.data[value]))

@@ -35,12 +35,20 @@ class Shadows:
             self._fresh[name] = (shadow, shadow.copy())
         return shadow
 
-    def carry_back(self, executor: Executor) -> None:
-        """Bring what was written into shadows to the arrays behind them."""
+    def carry_back(self, executor: Executor) -> bool:
+        """Bring what was written to the arrays behind; returns whether any was."""
+        wrote = False
         for name, (shadow, shown) in self._fresh.items():
             if not np.array_equal(shadow, shown, equal_nan=True):
                 executor.copy_in(name, shadow)
+                wrote = True
         self._fresh.clear()
+        return wrote
+
+    @property
+    def held(self) -> bool:
+        """Whether somebody may have written into a shadow."""
+        return bool(self._held)
 
     def refresh(self, executor: Executor) -> None:
         """After a run: shadows that somebody holds show the new values."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from geeps_caffe.engines.table import count_gpus
+from geeps_caffe.errors import UsageError
+from geeps_caffe.layers import LAYERS
 
 TRAIN = 0
 TEST = 1
@@ -48,6 +50,43 @@ def set_device(device: int) -> None:
 def set_random_seed(seed: int) -> None:
     """The seed of fillers, dropout and shuffling for nets made from now on."""
     MODE.seed = seed
+
+
+def layer_type_list() -> list[str]:
+    """The layer types that there are."""
+    return sorted(LAYERS)
+
+
+def has_nccl() -> bool:
+    """Whether solvers of one process share gradients over GPUs: no.
+
+    Several GPUs or hosts train together under `geeps-caffe train`.
+    """
+    return False
+
+
+def set_solver_count(count: int) -> None:
+    """How many solvers train together in threads of this process: 1 alone.
+
+    Raises:
+        UsageError: there shall be more.
+    """
+    if count != 1:
+        raise UsageError(
+            f"set_solver_count({count}): a process has one solver; several GPUs or "
+            "hosts train together under geeps-caffe train, see -gpu and -workers"
+        )
+
+
+def set_solver_rank(rank: int) -> None:
+    """Which of the solvers this is: 0."""
+    if rank != 0:
+        set_solver_count(rank + 1)
+
+
+def set_multiprocess(several: bool) -> None:
+    """Whether the solvers are processes; nothing depends on it."""
+    del several
 
 
 def set_engine(name: str | None, dtype: str = "float32") -> None:

@@ -1,6 +1,5 @@
 """pycaffe's Net: forward and backward by hand, blobs and params as arrays."""
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,31 +8,29 @@ import numpy as np
 
 import prototxt
 from geeps_caffe.caffe.arrays import PARAM, NetArrays
-from geeps_caffe.caffe.blobs import Blob
+from geeps_caffe.caffe.batches import Batched
 from geeps_caffe.caffe.by_hand import plan_by_hand
+from geeps_caffe.caffe.faults import ArrayError
+from geeps_caffe.caffe.hooks import Hooked, Hooks, Wanted
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GraphError, UsageError, unknown
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.sharing import shared_names
-from geeps_caffe.execution.weights import copy_weights, fill_params, save_weights
+from geeps_caffe.execution.weights import (
+    copy_weights,
+    fill_params,
+    save_weights,
+    weights_writer,
+)
+from geeps_caffe.files import DISK, write_atomically
 from geeps_caffe.graph.filter import NetState
-from geeps_caffe.graph.graph import Node
 from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.layers.memory_data import MemoryData
 
 PHASES = ("TRAIN", "TEST")
 
 
-class LayerView:
-    """A layer's type and blobs, as in `net.layers`."""
-
-    def __init__(self, node: Node, blobs: Sequence[Blob]) -> None:
-        self.type = node.type
-        self.blobs = list(blobs)
-        self.layer = node.layer
-
-
-class Net:
+class Net(Hooked, Batched):
     """A net from a prototxt, run by hand.
 
     Args:
@@ -81,44 +78,11 @@ class Net:
         self._net = planned
         self._arrays = NetArrays(planned)
         self._passes = 0
-        graph = planned.graph
-        for node in graph.nodes:
+        self._hooks = Hooks()
+        for node in planned.graph.nodes:
             if isinstance(node.layer, DummyData):
                 node.layer.keeps_tops = True  # what Python writes there stays
-        self.name = graph.name
-        self.blobs = OrderedDict((b, Blob(self._arrays, b)) for b in graph.blobs)
-        self.params = OrderedDict(
-            (node.name, [Blob(self._arrays, PARAM + key) for key in node.params])
-            for node in graph.nodes
-            if node.params
-        )
-        self.layers = [
-            LayerView(node, self.params.get(node.name, ())) for node in graph.nodes
-        ]
-        self.layer_dict = OrderedDict(
-            (node.name, view)
-            for node, view in zip(graph.nodes, self.layers, strict=True)
-        )
-        self._layer_names = [node.name for node in graph.nodes]
-        blob_of = {name: value.blob for name, value in graph.values.items()}
-        self.top_names = OrderedDict(
-            (n.name, [blob_of[t] for t in n.tops]) for n in graph.nodes
-        )
-        self.bottom_names = OrderedDict(
-            (n.name, [blob_of[b] for b in n.bottoms]) for n in graph.nodes
-        )
-        self.inputs = [blob_of[value] for value in graph.inputs]
-        self.outputs = list(graph.outputs)
-
-    @property
-    def blob_loss_weights(self) -> "OrderedDict[str, float]":
-        """The loss weight of every blob."""
-        found: OrderedDict[str, float] = OrderedDict.fromkeys(self.blobs, 0.0)
-        graph = self._net.graph
-        for node in graph.nodes:
-            for top, weight in zip(node.tops, node.loss_weights, strict=True):
-                found[graph.values[top].blob] = weight
-        return found
+        self._describe(planned.graph, self._arrays)
 
     # -- run -------------------------------------------------------------------
 
@@ -157,15 +121,14 @@ class Net:
         if first == 0:
             self._net.follow_sources()
         self._begin()
-        executor = self._arrays.before_run()
-        program = executor.plan.program
-        executor.run(
+        start_of_backward = self._net.program.backward_start
+        owners = self._net.program.owners
+        self._walk(
+            "forward",
             lambda position, _: (
-                0 <= position < program.backward_start
-                and first <= program.owners[position] <= last
-            )
+                0 <= position < start_of_backward and first <= owners[position] <= last
+            ),
         )
-        self._arrays.after_run()
         named = self.top_names[end] if end is not None else self.outputs
         wanted = dict.fromkeys([*named, *(blobs or ())])
         return {name: self.blobs[name].data for name in wanted}
@@ -182,22 +145,43 @@ class Net:
         Keyword arguments are gradients for output blobs. Returns the gradients of
         the net's inputs (or of `end`'s bottoms) and those named in `diffs`.
         """
+        self.reshape()
         for name, values in outputs.items():
             self._known_blob(name)
             self.blobs[name].diff[...] = values
         last, first = self._range(end, start)
-        executor = self._arrays.before_run()
-        program = executor.plan.program
-        executor.run(
+        start_of_backward = self._net.program.backward_start
+        owners = self._net.program.owners
+        self._walk(
+            "backward",
             lambda position, _: (
-                position >= program.backward_start
-                and last <= program.owners[position] <= first
-            )
+                position >= start_of_backward and last <= owners[position] <= first
+            ),
         )
-        self._arrays.after_run(backward=True)
         named = self.bottom_names[end] if end is not None else self.inputs
         wanted = dict.fromkeys([*named, *(diffs or ())])
         return {name: self.blobs[name].diff for name in wanted}
+
+    def _walk(self, direction: str, wanted: Wanted) -> None:
+        executor = self._arrays.before_run()
+        backward = direction == "backward"
+
+        def settle() -> None:
+            self._arrays.after_run(backward)
+            self._arrays.before_run()
+
+        owners = executor.plan.program.owners
+        self._hooks.run(direction, owners, wanted, executor.run, settle)
+        self._arrays.after_run(backward)
+
+    def _forward(self, start: int, end: int) -> float:
+        """pycaffe's name for a part of the net, by numbers; returns the loss."""
+        self.forward(start=self._layer_names[start], end=self._layer_names[end])
+        return self._net.loss()
+
+    def _backward(self, start: int, end: int) -> None:
+        """The same for a part of backward."""
+        self.backward(start=self._layer_names[start], end=self._layer_names[end])
 
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""
@@ -228,11 +212,17 @@ class Net:
         blob = self.blobs[name]
         values = np.asarray(values)
         if values.shape[:1] != blob.shape[:1]:
-            raise UsageError(
+            raise ArrayError(
                 f"input {name!r} has shape {values.shape}, but the blob has "
-                f"{blob.shape}; call net.blobs[{name!r}].reshape(...) first"
+                f"{tuple(blob.shape)}; call net.blobs[{name!r}].reshape(...) first"
             )
-        blob.data[...] = values.reshape(blob.shape)
+        try:
+            blob.data[...] = values
+        except ValueError as error:
+            raise ArrayError(
+                f"input {name!r} has shape {values.shape}, but the blob has "
+                f"{tuple(blob.shape)}"
+            ) from error
 
     def _known_blob(self, name: str) -> None:
         if name not in self.blobs:
@@ -254,6 +244,20 @@ class Net:
         """Write a .caffemodel (or .h5, by the name's ending)."""
         self._arrays.before_run()
         save_weights(self._net, str(path))
+
+    def save_hdf5(self, path: str, write_diff: bool = False) -> None:
+        """Write a weight file in HDF5, whatever its name; with the gradients or not."""
+        self._arrays.before_run()
+        diffs = self._param_diffs() if write_diff else None
+        write_atomically(str(path), weights_writer(self._net, True, diffs), DISK)
+
+    def load_hdf5(self, path: str) -> None:
+        """Copy weights from an HDF5 file by layer name."""
+        self.copy_from(path)
+
+    def _param_diffs(self) -> dict[str, Array]:
+        diff = self._arrays.blob_diff
+        return {key: diff(PARAM + key) for key in self._net.graph.params}
 
     def share_with(self, other: "Net") -> None:
         """Use the params of another net, by layer name; gradients stay apart.
@@ -278,6 +282,13 @@ class Net:
                 seed=mine.seed,
             )
         )
+        link(self, other)
+
+
+def link(*nets: Net) -> None:
+    """Tell nets that share params of each other, so that they see what is written."""
+    for net in nets:
+        net._arrays.partners |= {n._arrays for n in nets if n is not net}
 
 
 @contextmanager

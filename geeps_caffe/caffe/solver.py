@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import prototxt
+from geeps_caffe.caffe.logged import log_report
 from geeps_caffe.caffe.mode import MODE
-from geeps_caffe.caffe.net import Net, driven
+from geeps_caffe.caffe.net import Net, driven, link
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.trainer import Trainer
@@ -23,12 +24,16 @@ class Solver:
     def __init__(self, file: str, settings: RunSettings | None = None) -> None:
         document = prototxt.read_solver(str(file))
         self.param = document.message
-        self._callbacks: list[tuple[Callable[[], Any], Callable[[], Any]]] = []
         self._trainer = Trainer(
-            document.message, str(file), settings or _settings(), document=document
+            document.message,
+            str(file),
+            settings or _settings(),
+            log_report,
+            document=document,
         )
         self.net = Net.of(self._trainer.net)
         self.test_nets = [Net.of(test.net) for test in self._trainer.tests]
+        link(self.net, *self.test_nets)
 
     @property
     def type(self) -> str:
@@ -47,16 +52,6 @@ class Solver:
 
     def step(self, iterations: int) -> None:
         """Do so many iterations, with the tests and snapshots that are due."""
-        for _ in range(iterations) if self._callbacks else ():
-            for start, _ready in self._callbacks:
-                start()
-            self._step(1)
-            for _start, ready in self._callbacks:
-                ready()
-        if not self._callbacks:
-            self._step(iterations)
-
-    def _step(self, iterations: int) -> None:
         with driven(self.net, *self.test_nets):
             self._trainer.step(iterations)
 
@@ -78,8 +73,33 @@ class Solver:
     def add_callback(
         self, on_start: Callable[[], Any], on_gradients_ready: Callable[[], Any]
     ) -> None:
-        """Call these before and after each iteration."""
-        self._callbacks.append((on_start, on_gradients_ready))
+        """Call functions before each iteration, and before its update.
+
+        What `on_gradients_ready` writes into the diffs of params is what the update
+        is made of.
+        """
+        self._trainer.training.hooks.append(
+            (self._at_rest(on_start), self._at_rest(on_gradients_ready))
+        )
+
+    def _at_rest(self, call: Callable[[], Any]) -> Callable[[], None]:
+        """The call, with the arrays that Python sees up to date on both sides."""
+
+        def at_rest() -> None:
+            self.net.after_run()
+            call()
+            self.net.before_run()
+
+        return at_rest
+
+    def apply_update(self) -> None:
+        """Update the params by the diffs that are there; counts as an iteration."""
+        with driven(self.net):
+            self._trainer.apply_update()
+
+    def share_weights(self, net: Net) -> None:
+        """Let a net use the params of this solver's, by layer name."""
+        net.share_with(self.net)
 
 
 def get_solver(file: str, settings: RunSettings | None = None) -> Solver:

@@ -195,6 +195,11 @@ class Trainer:
                 self.stopped = True
                 return
 
+    def apply_update(self) -> None:
+        """Update by the gradients that are there, as an iteration does at its end."""
+        self.training.apply_update(self.iteration, self.rate())
+        self.iteration += 1
+
     def _iterate(self) -> None:
         iteration, rate = self.iteration, self.rate()
         display = self.solver.display

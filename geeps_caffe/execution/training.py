@@ -35,10 +35,12 @@ from geeps_caffe.graph.graph import Graph
 from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.paramserver import ADD, Client
+from geeps_caffe.schedule.instructions import Clock, Table
 from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
 
+Hook: TypeAlias = Callable[[], None]
 Watch: TypeAlias = Callable[[list[BlobMean | ParamNorms]], None]
 
 
@@ -64,6 +66,8 @@ class Training:
         self.limits = limits_of(settings, self.engine)
         self.named, self.named_tests = nets.training, nets.tests
         self.net = self._training_net(self.named)
+        #: Called before an iteration, and before its update (from Python).
+        self.hooks: list[tuple[Hook, Hook]] = []
         self.own_rule: WorkerRule | None = None
         self.tables = self._make_tables()
         self.net.tables = self.tables
@@ -222,11 +226,10 @@ class Training:
 
         `watch` is told about every batch's blobs (debug_info).
         """
+        if self.hooks:
+            return self._iterate_with_hooks(iteration, rate)
         net, total = self.net, 0.0
-        if self.tables.keys:
-            self.client.set_hyper(rate, iteration)
-        if self.own_rule is not None:
-            self.own_rule.set_hyper(rate, iteration)
+        self._set_hyper(iteration, rate)
         for body in range(self.bodies):
             net.follow_sources()
             self.tables.body = body
@@ -239,6 +242,44 @@ class Training:
                 watch(watched_step(net, first=body == 0))
             total += net.loss()
         return total / self.bodies
+
+    def _iterate_with_hooks(self, iteration: int, rate: float) -> float:
+        """The same in two parts: all gradients, then all updates."""
+        for start, _ in self.hooks:
+            start()
+        executor, total = self.net.executor, 0.0
+        for name in self.net.program.arrays:
+            if (
+                name.endswith(".diff")
+                and name.removesuffix(".diff") in self.net.table_of
+            ):
+                executor.clear(name)
+        for body in range(self.bodies):
+            self.net.follow_sources()
+            executor.begin(iteration, self._records(body))
+            executor.run(lambda position, entry: True)
+            total += self.net.loss()
+        for _, gradients_ready in self.hooks:
+            gradients_ready()
+        self.apply_update(iteration, rate)
+        return total / self.bodies
+
+    def apply_update(self, iteration: int, rate: float) -> None:
+        """Hand in the gradients that are there; only the calls to the tables run."""
+        self._set_hyper(iteration, rate)
+        executor = self.net.executor
+        for body in range(self.bodies):
+            self.tables.body = body
+            entries = zip(executor.plan.instructions, executor.calls, strict=True)
+            for entry, call in entries:
+                if isinstance(entry, Table | Clock):
+                    call()
+
+    def _set_hyper(self, iteration: int, rate: float) -> None:
+        if self.tables.keys:
+            self.client.set_hyper(rate, iteration)
+        if self.own_rule is not None:
+            self.own_rule.set_hyper(rate, iteration)
 
     def forward_only(self, iteration: int) -> float:
         """One forward pass at the present weights, without an update."""

@@ -1,0 +1,1 @@
+"""pycaffe's folder of messages; they are in `caffe_pb2`."""
