@@ -9,12 +9,13 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.messages import Flags, Outgoing
 from geeps_caffe.paramserver.transport.network import Ended, Network
 
 LAST_WORDS_SECONDS = 2.0  # for a failure to reach the other hosts
 BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
 LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
-PATIENCE_SECONDS = 0.002  # until letters without hurry go alone
+PATIENCE_SECONDS = 0.002  # until what nobody waits for goes alone
 CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
 
 
@@ -47,36 +48,56 @@ class ClusterAgent(Agent):
         self._broken: dict[int, tuple[float, str]] = {}
         self._checked = 0.0
         self._patient_since: float | None = None
+        self._others = tuple(self.host.places.others)
+        self._flags: Outgoing = []  # for local workers
+        self._flags_since = 0.0
         descriptors = network.descriptors()
         self._blind = not descriptors
         for descriptor in descriptors:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def _serve(self, wait: float) -> None:
-        """Letters first; wait only if there are none."""
-        moved = self._exchange()
-        if moved:
+        """Letters first; wait only if there are none, and nothing is to be done."""
+        if self._exchange() or self.host.busy:
             wait = 0.0
-        elif self._patient_since is not None:
+        elif self._patient_since is not None or self._flags:
             wait = min(wait, PATIENCE_SECONDS)
         elif self._blind:
             wait = min(wait, LOOK_SECONDS)
+        self._flush()
         super()._serve(wait)
+
+    def _send(self, out: Outgoing) -> None:
+        """Flags, which nobody needs soon, go with other messages: they wake nobody."""
+        urgent = [(rank, told) for rank, told in out if not isinstance(told, Flags)]
+        if len(urgent) < len(out):
+            self._flags_since = self._flags_since if self._flags else time.monotonic()
+            self._flags += [(r, told) for r, told in out if isinstance(told, Flags)]
+        if urgent:
+            self._send_all(urgent)
+
+    def _send_all(self, urgent: Outgoing) -> None:
+        """Flags that have waited, and these messages."""
+        flags, self._flags = self._flags, []
+        super()._send([*flags, *urgent])
 
     def _attend_other(self, descriptor: int) -> None:
         self._network.attend(descriptor)
 
     def _exchange(self) -> bool:
-        """Take and send what can be; returns whether anything was."""
+        """Take and send what can be; returns whether anything was taken."""
         now = time.monotonic()
+        if self._flags and now - self._flags_since > PATIENCE_SECONDS:
+            self._send_all([])
         arrived = self._network.receive()
         for letter in arrived:
             self._send(self.host.hear(letter.host, letter.message, letter.data, now))
-        sent = [self._post(host) for host in self.host.places.others]
+        for host in self._others:
+            self._post(host)
         if now - self._checked > CHECK_SECONDS:
             self._checked = now
             self._check(now)
-        return bool(arrived) or any(sent)
+        return bool(arrived)
 
     def _post(self, host: int) -> bool:
         """Send a host's most urgent letters, as many as the way takes."""
@@ -127,7 +148,7 @@ class ClusterAgent(Agent):
         outbox = self.host.outbox
         outbox.keep_last()
         while outbox and time.monotonic() < end:
-            sent = [self._post(host) for host in self.host.places.others]
+            sent = [self._post(host) for host in self._others]
             if not any(sent):
                 time.sleep(LOOK_SECONDS)
 

@@ -27,6 +27,7 @@ class Way:
     steady: SteadySender
     watch: Watch
     greeted: bool = False
+    full: bool = False  # it takes nothing until its descriptor tells
 
 
 def make_inlet(

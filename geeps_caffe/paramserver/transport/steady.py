@@ -7,6 +7,7 @@ last few arrays are just kept, longer than ZeroMQ can need them.
 
 import ctypes
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from geeps_caffe.device.array import Array
@@ -19,13 +20,19 @@ class SteadySender:
     Args:
         socket: ZeroMQ's, of one connection.
         ahead: the most messages that wait in it.
+        find: gives ZeroMQ's function; None: `find_send`.
     """
 
-    def __init__(self, socket: Any, ahead: int) -> None:
+    def __init__(
+        self,
+        socket: Any,
+        ahead: int,
+        find: Callable[[Any], Any] | None = None,
+    ) -> None:
         zmq = zmq_module()
         self._error = zmq.ZMQError
         self._socket = socket
-        self._send = _find_send(zmq)
+        self._send = (find or find_send)(zmq)
         # one is being written besides those that wait; their number is told late
         self._kept: deque[Array] = deque(maxlen=2 * ahead + 2)
 
@@ -43,7 +50,7 @@ class SteadySender:
             raise self._error(ctypes.get_errno() or None)
 
 
-def _find_send(zmq: Any) -> Any:
+def find_send(zmq: Any) -> Any:
     """ZeroMQ's `zmq_send_const`, in the library that pyzmq uses; None if not found."""
     try:
         path = zmq.backend.cython._zmq.__file__

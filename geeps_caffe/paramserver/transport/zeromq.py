@@ -70,6 +70,7 @@ class ZeroMqNetwork:
         self._guests = Guests(places, passport, channels, self._answer)
         self._ended: list[Ended] = []
         self._by_descriptor: dict[int, Any] = {}
+        self._news = True  # the inlet may have something
         self._ways = {
             host: [
                 make_way(self._context, host, addresses[host], key)
@@ -77,6 +78,7 @@ class ZeroMqNetwork:
             ]
             for host in places.others
         }
+        self._by_socket = {way.socket: way for way in self._all_ways}
 
     @property
     def _all_ways(self) -> list[Way]:
@@ -91,8 +93,16 @@ class ZeroMqNetwork:
         return list(self._by_descriptor)
 
     def attend(self, descriptor: int) -> None:
-        """Make a socket read its news: until then its descriptor stays readable."""
-        self._by_descriptor[descriptor].getsockopt(self._events)
+        """Make a socket read its news: until then its descriptor stays readable.
+
+        To ask a socket costs system calls, so it is asked only now.
+        """
+        socket = self._by_descriptor[descriptor]
+        ready = int(socket.getsockopt(self._events))
+        if socket is self._inlet:
+            self._news = True
+        elif socket in self._by_socket and ready & self._out:
+            self._by_socket[socket].full = False
 
     # Sending
 
@@ -104,7 +114,7 @@ class ZeroMqNetwork:
         letter = outbox.next(host)
         assert letter is not None
         way = self._way(host, letter)
-        if not self._ready(way.socket, self._out):
+        if way.full:
             return False
         if not way.greeted:
             self._greet(way)
@@ -112,7 +122,8 @@ class ZeroMqNetwork:
         letters = self._small(host, way, outbox) or [outbox.take(host)]
         try:
             self._put(way, letters)
-        except self._zmq.Again:  # the connection broke just now
+        except self._zmq.Again:  # full, or the connection broke just now
+            way.full = True
             for taken in letters:
                 outbox.give_back(host, taken)
             return False
@@ -154,12 +165,11 @@ class ZeroMqNetwork:
     def _greet(self, way: Way) -> None:
         greeting = Greeting(self._places.host)
         block = pack([(greeting, self._passport.as_json())])
-        with contextlib.suppress(self._zmq.Again):
+        try:
             way.socket.send(block, self._at_once)
             way.greeted = True
-
-    def _ready(self, socket: Any, what: int) -> bool:
-        return bool(int(socket.getsockopt(self._events)) & what)
+        except self._zmq.Again:  # not connected yet
+            way.full = True
 
     # Receiving
 
@@ -167,16 +177,17 @@ class ZeroMqNetwork:
         """Letters of hosts that have greeted, and greetings that fit."""
         self._doorman.look()
         found: list[Arrived] = []
-        for _ in range(AT_ONCE):
-            if not self._ready(self._inlet, self._in):
-                break
-            found += self._take()
+        try:
+            for _ in range(AT_ONCE if self._news else 0):
+                found += self._take()
+        except self._zmq.Again:
+            self._news = False
         return found
 
     def _take(self) -> list[Arrived]:
-        """What is in the next message."""
+        """What is in the next message; ZeroMQ's Again if there is none."""
         inlet, rest = self._inlet, self._rest
-        sender = inlet.recv()
+        sender = inlet.recv(self._at_once)
         parts = []
         while inlet.getsockopt(rest):
             parts.append(inlet.recv(copy=False).buffer)
@@ -200,6 +211,7 @@ class ZeroMqNetwork:
         answer = [stranger, write_head(Failed(True)), reason.encode()]
         with contextlib.suppress(zmq.ZMQError):  # it is gone already, or reads nothing
             self._inlet.send_multipart(answer, zmq.DONTWAIT)
+        self._news = True  # sending may have read what the descriptor would tell
 
     # Ends
 
@@ -226,9 +238,10 @@ class ZeroMqNetwork:
                 note(Ended(way.host, event.what, True))
             elif event.disconnected and way.greeted:
                 note(Ended(way.host, "its connection was closed"))
-        while self._ready(way.socket, self._in):
+        while (ready := int(way.socket.getsockopt(self._events))) & self._in:
             parts = way.socket.recv_multipart()
             note(Ended(way.host, parts[-1].decode(errors="replace"), True))
+        way.full = not ready & self._out
 
     def close(self) -> None:
         """Close all sockets; the last letters have two seconds to leave."""
