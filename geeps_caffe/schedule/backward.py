@@ -1,19 +1,19 @@
 """The backward half of a program: gradients, their sums, and the table updates."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from geeps_caffe.engines.engine import Layout, Request, plain_layout
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.graph.graph import Node
-from geeps_caffe.schedule.forward import Forward, backward_request, code_reads
+from geeps_caffe.schedule.forward import Forward
 from geeps_caffe.schedule.instructions import (
     Accumulate,
     Compute,
     Fill,
     Reorder,
-    Table,
 )
+from geeps_caffe.schedule.learned import Learned
+from geeps_caffe.schedule.requests import backward_request, code_reads
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,10 @@ class Backward:
     """Emits the backward pass of every node that needs it, last layer first."""
 
     forward: Forward
-    #: Tables whose gradients are still to be finished, with the nodes to come.
-    uses: Counter[str] = field(default_factory=Counter)
-    opened: set[str] = field(default_factory=set)  # tables with an update buffer
-    written: set[str] = field(default_factory=set)  # gradients that hold a value
-    _learned_keys: dict[str, list[str]] = field(default_factory=dict)  # by table
-    _idle: dict[str, list[str]] = field(default_factory=dict)  # by table
+    learned: Learned = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.learned = Learned(self.forward)
 
     def run(self) -> None:
         """Emit all of it."""
@@ -43,9 +41,8 @@ class Backward:
         program.backward_start = len(program.instructions)
         nodes = [n for n in reversed(self.forward.graph.nodes) if n.needs_backward]
         for node in nodes:
-            self.uses.update(self._learned_tables(node))
-            self._note_keys(node)
-        self._note_idle()
+            self.learned.note(node)
+        self.learned.note_idle()
         for node in nodes:
             program.node = node.index
             if node.layer.is_source:
@@ -54,9 +51,7 @@ class Backward:
                 self._view(node)
             else:
                 self._compute(node)
-        for table in [name for name in self._idle if name not in self.opened]:
-            self._open(table)
-            self._hand_in(table)
+        self.learned.finish_idle()
 
     # -- gradients of tops -----------------------------------------------------
 
@@ -143,10 +138,7 @@ class Backward:
         return keep_all and graph.values[value].blob in graph.outputs
 
     def _compute(self, node: Node) -> None:
-        learned = self._learned_tables(node)
-        for table in learned:
-            if table not in self.opened:
-                self._open(table)
+        self.learned.open(node)
         read = self.forward.open_tables(node)
         diffs = [self._top_diff(node, i) for i in range(len(node.tops))]
         if self._hands_on(node):
@@ -156,7 +148,7 @@ class Backward:
         if wanted and not self._operation(node, diffs):
             self._layer_code(node, diffs)
         self.forward.close_tables(read)
-        self._finish(learned)
+        self.learned.finish(node)
 
     def _hands_on(self, node: Node) -> bool:
         """Whether the gradient of each bottom is that of the top: plain sums.
@@ -192,7 +184,7 @@ class Backward:
             given[f"param{i}"] = program.arrays[forward.param_as(node, i)].layout
         for i, name in enumerate(diffs):
             given[f"top{i}.diff"] = program.arrays[name].layout
-        request = backward_request(node, forward, request, given)
+        request = backward_request(node, forward.shape, request, given)
         description = forward.engine.describe(request)
         assert description is not None, f"{node.title}: forward only"
         ports = []
@@ -279,12 +271,12 @@ class Backward:
             program.diff[value] = program.add(f"{value}.diff", shape, layout)
             return program.diff[value]
         key = node.params[index]
-        target = self._gradient_of(key)
+        target = self.learned.gradient_of(key)
         shape = node.param_shapes[index]
         same = program.arrays[target].layout.name == layout.name
         same = same and program.arrays[target].shape == shape
-        adds = program.options.accumulate or key in self.written
-        self.written.add(key)
+        adds = program.options.accumulate or key in self.learned.written
+        self.learned.written.add(key)
         if same and not adds:
             return target
         temporary = program.add(f"{node.name}.{port}", shape, layout)
@@ -303,69 +295,6 @@ class Backward:
                 program.emit(Accumulate(source, entry.target))
             else:
                 program.emit(Reorder(source, entry.target))
-
-    def _gradient_of(self, key: str) -> str:
-        program = self.forward.program
-        name = f"{key}.diff"
-        if name not in program.arrays:
-            param = program.arrays[program.params[key]]
-            home = "gradient" if key in self.forward.tables else "state"
-            program.add_leased(name, param.shape, param.layout, home)
-            if name not in program.leases:
-                program.persistent.add(name)
-        return name
-
-    # -- tables ----------------------------------------------------------------
-
-    def _learned_tables(self, node: Node) -> list[str]:
-        tables = self.forward.tables
-        learned = (
-            tables[key]
-            for key, wanted in zip(node.params, node.learns, strict=True)
-            if wanted and key in tables
-        )
-        return list(dict.fromkeys(learned))
-
-    def _note_keys(self, node: Node) -> None:
-        for key, wanted in zip(node.params, node.learns, strict=True):
-            table = self.forward.tables.get(key)
-            if wanted and table is not None:
-                keys = self._learned_keys.setdefault(table, [])
-                if key not in keys:
-                    keys.append(key)
-
-    def _note_idle(self) -> None:
-        """Blobs with a rate that lie under no loss: they still decay, as in Caffe."""
-        params = self.forward.graph.params
-        for key, table in self.forward.tables.items():
-            keys = self._learned_keys.setdefault(table, [])
-            if key not in keys and params[key].lr_mult != 0:
-                keys.append(key)
-                self._idle.setdefault(table, []).append(key)
-
-    def _open(self, table: str) -> None:
-        """Ask for an update buffer; it starts at zero where gradients are added up."""
-        program, keys = self.forward.program, self._learned_keys[table]
-        gradients = tuple(self._gradient_of(key) for key in keys)
-        program.emit(Table("pre_update", table, gradients, "push"))
-        self.opened.add(table)
-        if program.options.accumulate:
-            for name in gradients:
-                program.emit(Fill(name, 0.0, "first"))
-        else:
-            for key in self._idle.get(table, ()):
-                program.emit(Fill(f"{key}.diff", 0.0))
-
-    def _finish(self, tables: list[str]) -> None:
-        """Hand in every table whose last gradient has been written."""
-        for table in tables:
-            self.uses[table] -= 1
-            if not self.uses[table]:
-                self._hand_in(table)
-
-    def _hand_in(self, table: str) -> None:
-        gradients = tuple(f"{key}.diff" for key in self._learned_keys[table])
-        self.forward.program.emit(Table("update", table, gradients, "push"))
 
 
 def _split_port(port: str) -> tuple[str, int]:

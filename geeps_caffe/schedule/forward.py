@@ -13,11 +13,11 @@ from geeps_caffe.engines.engine import (
     Request,
     plain_layout,
 )
-from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import SavedSpec, saved_of_operation
 from geeps_caffe.schedule.instructions import Compute, Load, Reorder, Table
 from geeps_caffe.schedule.program import Program
+from geeps_caffe.schedule.requests import backward_request, code_reads
 
 
 @dataclass
@@ -278,7 +278,9 @@ class Forward:
         if not (self.program.options.backward and node.needs_backward):
             return set()
         layouts = dict(description.layouts)
-        back = self.engine.describe(backward_request(node, self, request, layouts))
+        back = self.engine.describe(
+            backward_request(node, self.shape, request, layouts)
+        )
         if back is None:
             return code_reads(node)
         return {port for port in back.layouts if not port.endswith(".diff")}
@@ -314,37 +316,3 @@ class Forward:
         """Give back the leases."""
         for name in names:
             self.program.emit(Table("post_read", name))
-
-
-def code_reads(node: Node) -> set[str]:
-    """The ports of data that a node's own backward code reads."""
-    operation = node.layer.operation()
-    declared = (
-        node.layer.backward_reads
-        if operation is None
-        else DEFINITIONS[type(operation)].reads
-    )
-    ports = set()
-    for kind, values in (("bottom", node.bottoms), ("top", node.tops)):
-        for i in range(len(values)):
-            if kind in declared or f"{kind}{i}" in declared:
-                ports.add(f"{kind}{i}")
-    return ports
-
-
-def backward_request(
-    node: Node, forward: Forward, request: Request, given: Mapping[str, Layout]
-) -> Request:
-    """The backward pass as engines are asked for it, for gradients that are wanted."""
-    shapes = dict(request.shapes)
-    for i, value in enumerate(node.tops):
-        shapes[f"top{i}.diff"] = forward.shape(value)
-    for i, (value, wanted) in enumerate(zip(node.bottoms, node.propagate, strict=True)):
-        if wanted:
-            shapes[f"bottom{i}.diff"] = forward.shape(value)
-    for i, wanted in enumerate(node.learns):
-        if wanted:
-            shapes[f"param{i}.diff"] = node.param_shapes[i]
-    return Request(
-        request.operation, "backward", shapes, dict(given), request.dtype, True
-    )
