@@ -83,7 +83,10 @@ class _Search:
 
     def best(self) -> Packing:
         """The places of the best plan."""
-        greedy = self._candidate(Packing(*fit(self._lives, self._length, self._budget)))
+        plain = Packing(*fit(self._lives, self._length, self._budget))
+        # Copies ahead of need are at times in each other's way.
+        tried = (self._candidate(plain), self._replayed(plain))
+        greedy = min(tried, key=_Candidate.order)
         if self._is_free(greedy):
             return greedy.packing
         most, found = self._algorithm2(), [greedy]
