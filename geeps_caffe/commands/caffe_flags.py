@@ -71,6 +71,7 @@ OURS = (
         "",
         "Plan by time: measured, or of a device k20c, a100, h200, cpu; empty: by bytes",
     ),
+    Flag("cuda_graphs", True, "On a GPU: launch what never changes as CUDA graphs"),
     Flag("recompute", True, "With -costs: run cheap layers twice where that is faster"),
     Flag(
         "mm_warning_level",
@@ -114,7 +115,7 @@ OURS = (
         choices=("layer", "single"),
     ),
     Flag("layers_per_table", 0, "Learned layers that share a table; 0: small ones do"),
-    Flag("plain_tables", False, "Params in C order: for workers of several engines"),
+    Flag("plain_tables", False, "Params in C order, as where workers' engines differ"),
     Flag(
         "overlap",
         "layer",
@@ -225,20 +226,32 @@ def stages_of(line: CommandLine) -> tuple[str, ...]:
 
 
 def run_settings(
-    line: CommandLine, rank: int = 0, ranks: int = 1, gpus: Sequence[int] = ()
+    line: CommandLine,
+    rank: int = 0,
+    ranks: int = 1,
+    gpus: Sequence[int] = (),
+    local: tuple[int, int] | None = None,
 ) -> RunSettings:
     """How to run; the budget is left out, since it may be a share of a plan.
 
-    Ranks take turns with `gpus`; without any they compute on the CPU.
+    Args:
+        line: the flags.
+        rank: of this worker.
+        ranks: of the job.
+        gpus: the workers of a host take turns with its GPUs; without any they compute
+            on the CPU.
+        local: this worker's number among those of its host, and how many those are;
+            None: all are here.
     """
+    place, places = local or (rank, ranks)
     cores = len(os.sched_getaffinity(0))
     seed = line.integer("seed")
     return RunSettings(
         engine="cuda" if gpus else line.text("engine") or None,
-        gpu=gpus[rank % len(gpus)] if gpus else 0,
+        gpu=gpus[place % len(gpus)] if gpus else 0,
         kernels=line.text("kernels"),
         dtype=line.text("dtype"),
-        threads=line.integer("threads") or max(cores // ranks, 1),
+        threads=line.integer("threads") or max(cores // places, 1),
         rank=rank,
         ranks=ranks,
         batch_mode=line.text("batch_mode"),
@@ -258,6 +271,7 @@ def run_settings(
         plain_tables=line.switch("plain_tables"),
         made_up=made_up_of(line),
         costs=line.text("costs"),
+        graphs=line.switch("cuda_graphs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),
         data_threads=max(line.integer("data_threads"), 0),

@@ -24,7 +24,7 @@ from geeps_caffe.execution.training import Training
 from geeps_caffe.glog import note
 from geeps_caffe.log_lines import lines_of, solver_lines
 from geeps_caffe.paramserver import Client, open_client
-from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS
+from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS, local_place
 from prototxt import Document
 
 _GPU = 1  # SolverMode in caffe.proto
@@ -141,7 +141,7 @@ def _place(
     if AGENT not in environ:
         return run_settings(line, gpus=gpus), None
     rank, ranks = int(environ[RANK]), int(environ[RANKS])
-    settings = run_settings(line, rank, ranks, gpus)
+    settings = run_settings(line, rank, ranks, gpus, local_place(environ))
     return settings, open_client(
         environ, limits_of(line), settings.overlap, line.switch("read_my_writes")
     )

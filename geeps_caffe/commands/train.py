@@ -23,6 +23,7 @@ from geeps_caffe.commands.planning import check_state, check_weights
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
 from geeps_caffe.config.flags import CommandLine
+from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.per_worker import find_file
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import UsageError
@@ -76,10 +77,10 @@ def _check(line: CommandLine) -> None:
 
 
 def _workers(line: CommandLine) -> int:
-    """As many as asked for, or one for each GPU."""
+    """As many as asked for; or one for each GPU, shared out by who runs here too."""
     if "workers" in line.given:
         return line.integer("workers")
-    return max(len(wanted_gpus(line)), 1)
+    return max(len(wanted_gpus(line)) // local_number(os.environ)[1], 1)
 
 
 def _log_folder(line: CommandLine) -> Path:

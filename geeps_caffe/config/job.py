@@ -27,6 +27,7 @@ class RunSettings:
     plain_tables: bool = False  # params in C order, for workers of several engines
     #: The device whose costs a budget is planned by, or "measured"; empty: by bytes.
     costs: str = ""
+    graphs: bool = True  # launch what never changes as CUDA graphs, on a GPU
     recompute: bool = True  # cheap layers, where costs say that it is faster
     warning_level: int = 0  # GeePS's mm_warning_level: what must not be lost
     without: tuple[str, ...] = ()  # passes over the plan that are left out

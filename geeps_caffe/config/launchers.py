@@ -13,6 +13,13 @@ _VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),  # MPICH, Intel MPI
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE"),  # srun
 )
+#: This process's number among those of its host, and how many those are.
+_LOCAL = (
+    ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+    ("SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"),
+)
 _JOB_NAMES = ("PMIX_NAMESPACE", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PMI_JOBID")
 _FIRST_PORT, _PORTS = 20_000, 10_000
 
@@ -41,6 +48,22 @@ def launched(environ: Mapping[str, str], port: int | None = None) -> Launched | 
         if names[0] in environ and names[1] in environ:
             return _launched(names, environ, port)
     return None
+
+
+def local_number(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Which of its host's processes a launcher says that this is, and of how many.
+
+    >>> local_number({"SLURM_LOCALID": "1", "SLURM_STEP_TASKS_PER_NODE": "2(x3)"})
+    (1, 2)
+    >>> local_number({})
+    (0, 1)
+    """
+    for rank, size in _LOCAL:
+        found = re.match(r"\d+", environ.get(rank, ""))
+        count = re.match(r"\d+", environ.get(size, ""))
+        if found and count and int(found[0]) < int(count[0]):
+            return int(found[0]), int(count[0])
+    return 0, 1
 
 
 def _launched(

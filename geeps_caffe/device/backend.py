@@ -95,6 +95,8 @@ class CudaDevice:
         self.index = index
         self.cupy.cuda.Device(index).use()
         self.queues = Queues(self.cupy, blocking=kernels == "pycuda")
+        self.captures = kernels != "pycuda"  # which launches on the default stream
+        self._pinned: set[int] = set()  # where blocks of the host begin
         self.kernels = Kernels(find_loader(self.cupy, index, kernels))
 
     # -- memory ----------------------------------------------------------------
@@ -113,6 +115,28 @@ class CudaDevice:
         block = np.frombuffer(memory, np.uint8, nbytes)
         block[...] = 0
         return block
+
+    def pin(self, block: Array) -> bool:
+        """Lock memory of the host in place, so that copies need no detour.
+
+        It fails where the system doesn't allow it; copies are staged by the driver
+        then, and don't overlap with computing.
+        """
+        if not block.nbytes or block.ctypes.data in self._pinned:
+            return True
+        try:
+            self.cupy.cuda.runtime.hostRegister(block.ctypes.data, block.nbytes, 0)
+        except RuntimeError:
+            return False
+        self._pinned.add(block.ctypes.data)
+        return True
+
+    def unpin(self, block: Array) -> None:
+        """Must come before memory that was pinned is given back."""
+        if block.ctypes.data in self._pinned:
+            self._pinned.remove(block.ctypes.data)
+            self.synchronise()
+            self.cupy.cuda.runtime.hostUnregister(block.ctypes.data)
 
     def memory(self) -> DeviceMemory:
         """What is free, and all there is."""

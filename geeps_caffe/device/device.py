@@ -24,12 +24,25 @@ class Device(Protocol):
         """Whether its arrays are NumPy's, to be read and written by anybody."""
         ...
 
+    @property
+    def captures(self) -> bool:
+        """Whether calls can be captured as graphs; see `with_graphs`."""
+        ...
+
     def allocate(self, nbytes: int) -> Array:
         """A zeroed block of bytes: an arena."""
         ...
 
     def allocate_pinned(self, nbytes: int) -> Array:
         """A zeroed NumPy block that its copy engines reach without a detour."""
+        ...
+
+    def pin(self, block: Array) -> bool:
+        """Let its copy engines reach memory of the host; whether that can be done."""
+        ...
+
+    def unpin(self, block: Array) -> None:
+        """The memory may be given back."""
         ...
 
     def to_host(self, array: Array) -> Array:
@@ -73,6 +86,7 @@ class HostDevice:
     """Memory of this process; a call is done when it returns."""
 
     on_host = True
+    captures = False
 
     def allocate(self, nbytes: int) -> Array:
         """A zeroed block, 64-byte aligned."""
@@ -81,6 +95,14 @@ class HostDevice:
     def allocate_pinned(self, nbytes: int) -> Array:
         """The same: there is one memory."""
         return allocate(nbytes)
+
+    def pin(self, block: Array) -> bool:
+        """There is one memory."""
+        del block
+        return True
+
+    def unpin(self, block: Array) -> None:
+        """Nothing was done."""
 
     def to_host(self, array: Array) -> Array:
         """It is there."""

@@ -56,11 +56,11 @@ class _Plan:
     ) -> None:
         self._placed, self._waits, self._where = placed, waits, where
         self._queues = queues
-        needed = {j for i, js in waits.items() for j in js if i not in where}
-        needed |= {j for js in waits.values() for j in js if j not in where}
-        self._events = {j: queues.event() for j in needed if j not in where}
-        ends = {where[j] for j in needed if j in where}
-        self._ends = {n: queues.event() for n in ends}  # of graphs
+        pairs = [(i, j) for i, others in waits.items() for j in others]
+        alone = {j for _, j in pairs if j not in where}
+        graphs = {where[j] for i, j in pairs if i not in where and j in where}
+        self._events = {j: queues.event() for j in alone}
+        self._ends = {n: queues.event() for n in graphs}
 
     def bind(self, number: int, part: Segment, calls: Sequence[Call]) -> Call:
         """The graph of a segment, and what follows it."""

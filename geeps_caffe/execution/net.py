@@ -34,6 +34,7 @@ class Limits:
     recompute: bool = True  # cheap layers, where costs say that it is faster
     level: int = 0  # GeePS's mm_warning_level
     measure: bool = False  # find costs in the first steps, then plan anew
+    graphs: bool = True  # launch what never changes as CUDA graphs, on a GPU
 
     @property
     def planning(self) -> Planning:
@@ -84,6 +85,12 @@ class PlannedNet:
             self.layouts.setdefault(key, program.arrays[name].layout)
         return program
 
+    def use_layouts(self, layouts: Mapping[str, Layout]) -> None:
+        """Lay params out otherwise; before anything is bound."""
+        assert self._executor is None, "the params have memory already"
+        self.layouts = dict(layouts)
+        self.program = self._compile()
+
     @property
     def executor(self) -> Executor:
         """The bound plan for the present shapes; made at first use."""
@@ -99,6 +106,7 @@ class PlannedNet:
                 turns=self.limits.turns,
                 seed=self.seed,
                 poison=self.limits.poison,
+                graphs=self.limits.graphs,
             )
             self._keep()
         return self._executor

@@ -33,7 +33,7 @@ class StepCalls:
     ) -> None:
         self._plan, self._device, self._calls = plan, device, calls
         self._runs = 0
-        self._graphs = graphs and not device.on_host
+        self._graphs = graphs and device.captures
         self._steps = [] if device.on_host else _queued(plan)
         #: The call of each instruction, with what it waits for.
         self.in_order = device.in_order(self._steps, calls)

@@ -19,8 +19,12 @@ from geeps_caffe.paramserver.on_device import DeviceTables
 def with_reach(
     settings: RunSettings, engine: Engine, client: Client | None
 ) -> RunSettings:
-    """A GPU can't reach tables that workers share, so it has a cache of them."""
-    if client is None or settings.param_cache is not None or engine.device.on_host:
+    """A GPU can't reach tables that workers share, so it has a cache of them.
+
+    So it has where the worker itself runs the rule: that is done on the host.
+    """
+    shared = client is not None or settings.update == "worker"
+    if not shared or settings.param_cache is not None or engine.device.on_host:
         return settings
     return replace(settings, param_cache=ParamCache())
 
@@ -45,6 +49,7 @@ def limits_of(settings: RunSettings, engine: Engine) -> Limits:
         settings.recompute,
         settings.warning_level,
         settings.costs == MEASURED,
+        settings.graphs,
     )
 
 

@@ -10,12 +10,14 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Layout, plain_layout
 from geeps_caffe.engines.table import engine_of
+from geeps_caffe.execution.agreement import agree_on_layouts
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, SolverNets
 from geeps_caffe.execution.others import average_state
+from geeps_caffe.execution.pinning import pin_tables, unpin_tables
 from geeps_caffe.execution.reports import BlobMean, Clipped, ParamNorms
 from geeps_caffe.execution.sharing import shared_names
 from geeps_caffe.execution.sources import Sources
@@ -66,6 +68,7 @@ class Training:
         self.limits = limits_of(settings, self.engine)
         self.named, self.named_tests = nets.training, nets.tests
         self.net = self._training_net(self.named)
+        agree_on_layouts(self.net, self.client)
         #: Called before an iteration, and before its update (from Python).
         self.hooks: list[tuple[Hook, Hook]] = []
         self.own_rule: WorkerRule | None = None
@@ -200,6 +203,7 @@ class Training:
                 replace(hyper, clip_gradients=-1.0) if by_worker else hyper,
                 self.settings.slack,
             )
+            pin_tables(self.client, self.engine.device)
             if by_worker:
                 self.own_rule = WorkerRule(self.rule, hyper, self.client, made)
                 tables.finish = self.own_rule.apply
@@ -354,6 +358,8 @@ class Training:
     def close(self) -> None:
         """Give back files, threads and the place at the parameter server."""
         self.net.close()
+        if self.tables.keys:
+            unpin_tables(self.client, self.engine.device)
         self.client.shutdown()
 
 

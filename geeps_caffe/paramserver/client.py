@@ -52,6 +52,7 @@ Around it
     exchange(values)                the same, at any time
     request(flags), requested()     bits or-ed over all workers, which all see alike
     memory(table), update_memory(table)     addresses of leases, to bind them once
+    blocks()                        the host memory behind all of them
     clipping(), stats(), shutdown()
 
 A lease is the owner's memory, not a copy (but for rows that do not lie together, and
@@ -213,6 +214,10 @@ class Client(VirtualClient):
     def update_memory(self, table: str) -> Array:
         """The same for what `pre_update` grants."""
         return self._store.gradient(self._known.find(table))
+
+    def blocks(self) -> tuple[Array, ...]:
+        """The host memory in which leases lie, for devices that copy from there."""
+        return self._store.blocks()
 
     def assign(self, table: str, values: Array) -> None:
         """Replace the table's values; all workers see it after the next `barrier`.

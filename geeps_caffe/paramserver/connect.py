@@ -14,7 +14,17 @@ from geeps_caffe.paramserver.transport.shared import SharedLink
 
 RANK = "GEEPS_CAFFE_RANK"
 RANKS = "GEEPS_CAFFE_RANKS"
+LOCAL_RANK = "GEEPS_CAFFE_LOCAL_RANK"  # among the workers of this host, from 0
+LOCAL_RANKS = "GEEPS_CAFFE_LOCAL_RANKS"
 AGENT = "GEEPS_CAFFE_AGENT"  # path of the agent's socket
+
+
+def local_place(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Which of its host's workers this process is, and how many there are.
+
+    A worker that was started otherwise than by an agent is alone on its host.
+    """
+    return int(environ.get(LOCAL_RANK, 0)), int(environ.get(LOCAL_RANKS, 1))
 
 
 def open_store(

@@ -105,6 +105,10 @@ class LocalStore:
         """The arrays themselves."""
         return self._memory.history[table]
 
+    def blocks(self) -> tuple[Array, ...]:
+        """All tables; none if they are on a device."""
+        return () if self._tables else (self._memory.block,)
+
     def write(self, array: Array, values: Array) -> None:
         """Nobody else looks."""
         if self._tables:

@@ -36,6 +36,7 @@ class Memory:
     def __init__(self, scheme: Scheme, workers: int, block: Array) -> None:
         self.scheme = scheme
         self.workers = workers
+        self.block = block
         arrays = (
             _carve(table, start, block) for table, start in _places(scheme, workers)
         )

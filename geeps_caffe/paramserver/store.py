@@ -55,6 +55,9 @@ class Store(Protocol):
     def history(self, table: int, clock: int) -> tuple[Array, ...]:
         """The same of the rule's history."""
 
+    def blocks(self) -> tuple[Array, ...]:
+        """The host memory in which all that is leased lies."""
+
     def write(self, array: Array, values: Array) -> None:
         """Overwrite a part of what `settled` or `history` showed."""
 

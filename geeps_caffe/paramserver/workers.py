@@ -9,7 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS
+from geeps_caffe.config.launchers import local_number
+from geeps_caffe.paramserver.connect import (
+    AGENT,
+    LOCAL_RANK,
+    LOCAL_RANKS,
+    RANK,
+    RANKS,
+)
 
 _LOG = logging.getLogger(__name__)
 TAIL_LINES = 10  # of the log of the worker that failed
@@ -51,8 +58,11 @@ class Workers:
         self._folder.mkdir(parents=True, exist_ok=True)
         cores = str(max(1, _cores() // len(self._ranks)))
         shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
-        for rank in self._ranks:
+        process, processes = local_number(environ)  # agents that share this host
+        first, here = process * len(self._ranks), processes * len(self._ranks)
+        for place, rank in enumerate(self._ranks, first):
             own = {RANK: str(rank), RANKS: str(self._total), AGENT: str(agent)}
+            own |= {LOCAL_RANK: str(place), LOCAL_RANKS: str(here)}
             output = None if rank == 0 else self._open_log(rank)
             self._processes.append(
                 subprocess.Popen(

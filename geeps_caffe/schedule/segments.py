@@ -30,20 +30,26 @@ LEAST = 2  # instructions of a graph; one alone is launched as it is
 
 
 def find_segments(plan: Plan) -> list[Segment]:
-    """All instructions, each once; those that are not captured keep their order."""
-    return [part for run in _runs(plan) for part in run.parts()]
+    """All instructions, each once; those that are not captured keep their order.
+
+    Copies between the arena and the host are captured where that holds nothing up: a
+    graph ends with the last of its branches. So none is where the host waits for
+    single ones (tables that lie there), or where a layer's own code leaves too little
+    to compute beside one.
+    """
+    runs = list(_runs(plan, copies=not plan.program.leases))
+    if any(run.copies and run.computing < LEAST for run in runs):
+        runs = list(_runs(plan, copies=False))
+    return [part for run in runs for part in run.parts()]
 
 
-def is_fixed(plan: Plan, entry: Instruction) -> bool:
-    """Whether an instruction may be part of a graph."""
+def is_fixed(entry: Instruction) -> bool:
+    """Whether an instruction does the same every time, and no copy."""
     match entry:
         case Compute():
             return entry.request is not None and entry.description is not None
         case Reorder() | Accumulate() | Fill():
             return True
-        case SwapIn() | SwapOut():
-            # Else the host waits for single copies, and a graph would hold them up.
-            return not plan.program.leases
     return False
 
 
@@ -54,27 +60,35 @@ class _Run:
         self.captured: list[int] = []
         self.after: list[int] = []
         self.touched: set[str] = set()  # arrays of tables that `after` works on
+        self.copies = 0  # among those that are captured
+
+    @property
+    def computing(self) -> int:
+        """How many instructions are captured that are no copies."""
+        return len(self.captured) - self.copies
 
     def parts(self) -> list[Segment]:
         """One segment; or each for itself where there is too little for a graph."""
-        if len(self.captured) >= LEAST:
+        if self.computing >= LEAST:
             return [Segment(tuple(self.captured), tuple(self.after))]
         return [Segment((), (i,)) for i in sorted(self.captured + self.after)]
 
 
-def _runs(plan: Plan) -> Iterator[_Run]:
+def _runs(plan: Plan, *, copies: bool) -> Iterator[_Run]:
     run = _Run()
     for position, entry in enumerate(plan.instructions):
         if isinstance(entry, Table) and not plan.program.leases:
             run.after.append(position)
             run.touched |= _arrays_of(plan, entry, position)
             continue
-        fixed = is_fixed(plan, entry)
-        if not fixed or run.touched & {*entry.reads, *entry.writes}:
+        copy = isinstance(entry, SwapIn | SwapOut)
+        captured = copies if copy else is_fixed(entry)
+        if not captured or run.touched & {*entry.reads, *entry.writes}:
             yield run
             run = _Run()
-        (run.captured if fixed else run.after).append(position)
-        if not fixed:
+        (run.captured if captured else run.after).append(position)
+        run.copies += copy and captured
+        if not captured:
             yield run
             run = _Run()
     yield run

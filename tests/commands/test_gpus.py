@@ -6,6 +6,7 @@ from geeps_caffe.commands.caffe_flags import read_line, run_settings
 from geeps_caffe.commands.gpus import choose_device, read_gpus, wanted_gpus
 from geeps_caffe.commands.train import main
 from geeps_caffe.errors import UsageError
+from geeps_caffe.paramserver.connect import local_place
 from tests.commands.small_job import write_job
 from tests.cuda_double.fixtures import double
 
@@ -68,6 +69,22 @@ def test_ranks_take_turns_with_the_gpus():
     found = [run_settings(line, rank, 4, (0, 2)) for rank in range(4)]
     assert [s.gpu for s in found] == [0, 2, 0, 2]
     assert {s.engine for s in found} == {"cuda"}
+
+
+def test_the_place_on_the_host_decides_not_that_in_the_job():
+    """The second host of two with two GPUs each: ranks 2 and 3 are its first two."""
+    line = read_line([], "train")
+    found = [run_settings(line, 2 + i, 4, (0, 1), (i, 2)) for i in range(2)]
+    assert [s.gpu for s in found] == [0, 1]
+    alone = run_settings(line, 3, 4, (0,), (0, 1))
+    assert alone.gpu == 0
+    assert alone.threads == run_settings(line).threads
+
+
+def test_workers_are_told_their_place_on_the_host():
+    told = {"GEEPS_CAFFE_LOCAL_RANK": "1", "GEEPS_CAFFE_LOCAL_RANKS": "2"}
+    assert local_place(told) == (1, 2)
+    assert local_place({}) == (0, 1)
 
 
 def test_without_a_gpu_there_is_no_worker_for_it():

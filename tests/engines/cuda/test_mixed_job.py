@@ -26,7 +26,6 @@ def settings_for(engines):
             rank=rank,
             ranks=ranks,
             batch_mode="global",
-            plain_tables=True,
         )
 
     return settings

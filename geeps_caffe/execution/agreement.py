@@ -1,0 +1,45 @@
+"""What workers of one job must have in common, and what they do about it."""
+
+import logging
+import zlib
+
+from geeps_caffe.engines.engine import plain_layout
+from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.paramserver import Client
+
+_LOG = logging.getLogger(__name__)
+
+
+def agree_on_layouts(net: PlannedNet, client: Client) -> None:
+    """Put params of tables in C order if the workers would lay them out differently.
+
+    So it is where some compute on a GPU and some on a CPU, or on CPUs of several
+    kinds. All workers must call it, before the tables are made.
+    """
+    if client.ranks == 1 or _all_alike(layout_text(net), client):
+        return
+    dtype = net.options.dtype
+    plain = {
+        key: plain_layout(param.shape, dtype) for key, param in net.graph.params.items()
+    }
+    net.use_layouts(plain)
+    _LOG.warning(
+        "the workers' engines lay params out differently: all are in C order, which "
+        "costs some of them reorders"
+    )
+
+
+def layout_text(net: PlannedNet) -> str:
+    """How the params of tables are laid out."""
+    return "; ".join(f"{key} {net.layouts[key].name}" for key in net.table_of)
+
+
+def _all_alike(text: str, client: Client) -> bool:
+    """Whether a text is the same on all workers; all get the same answer.
+
+    Sums are exact: they are of whole numbers far below 2^53.
+    """
+    mine = zlib.crc32(text.encode())
+    (total,) = client.total([float(mine)])
+    (others,) = client.total([float(total != client.ranks * mine)])
+    return others == 0
