@@ -1,5 +1,6 @@
 """A stand-in for cuDNN's frontend: graphs of one convolution, by the definitions."""
 
+from ctypes import c_float
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from geeps_caffe.engines.reference.convolution import (
     spread,
     weight_gradient,
 )
-from tests.cuda_double.arrays import plain, span
+from tests.cuda_double.arrays import span
 
 
 class Tensor:
@@ -31,6 +32,15 @@ class Tensor:
     def set_stride(self, stride):
         self.stride = stride
         return self
+
+
+def floats(address, shape):
+    """The array at an address."""
+    assert isinstance(address, int)
+    size = int(np.prod(shape))
+    return np.frombuffer((c_float * size).from_address(address), np.float32).reshape(
+        shape
+    )
 
 
 class Graph:
@@ -70,8 +80,11 @@ class Graph:
     def deselect_workspace_greater_than(self, nbytes):
         self.workspace = nbytes
 
-    def execute(self, pack, workspace, handle):
-        first, second, out = (pack[t] for t in (*self.inputs, self.result))
+    def execute(self, tensor_dict, workspace=None, handle=None):
+        """All is given by address, as in a capture it must be."""
+        assert isinstance(workspace, int)
+        tensors = (*self.inputs, self.result)
+        first, second, out = (floats(tensor_dict[t], t.dim) for t in tensors)
         kernel = (out if self.weights is None else second).shape
         channels = {correlate: first, weight_gradient: first, spread: out}[
             self.function
@@ -79,7 +92,7 @@ class Graph:
         window = (self.window[name] for name in ("stride", "padding", "dilation"))
         group = channels.shape[1] // kernel[1]
         operation = Convolution(kernel[2:], *map(tuple, window), group, False)
-        arrays = [plain(a) for a in (first, second, out)]
+        arrays = (first, second, out)
         run = lambda: self.function(np, operation, *arrays)  # noqa: E731
         spans = [span(a) for a in (first, second, out)]
         self.machine.submit(run, spans[:2], spans[2:], "cudnn")

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape
-from geeps_caffe.device.kernels import Call
+from geeps_caffe.device.kernels import Call, pointer
 from geeps_caffe.engines.cuda.columns import Geometry
 
 #: Pass -> the graph's method, its two inputs by their names there, and its output.
@@ -25,6 +25,8 @@ UNWANTED = (
     "REDUCED_PRECISION_REDUCTION",
     "NONDETERMINISTIC",
 )
+#: Where there is no plan; the frontend imports some of what it needs only then.
+_REFUSALS = (RuntimeError, NotImplementedError, ImportError)
 
 
 class Cudnn:
@@ -44,15 +46,13 @@ class Cudnn:
         try:
             graph, tensors = self._graph(kind, sizes, shapes)
             self._plan(graph, scratch.nbytes)
-        except (RuntimeError, self._frontend.cudnnGraphNotSupportedError):
+        except (*_REFUSALS, self._frontend.cudnnGraphNotSupportedError):
             return None
-        pack = {
-            tensor: arrays[name].reshape(shapes[name])
-            for name, tensor in tensors.items()
-        }
-        return _Execution(
-            self._frontend, self._cupy, self._handle, graph, pack, scratch
-        )
+        # By address: asked for one, CuPy's arrays make the default stream wait, which
+        # no capture allows.
+        pack = {tensor: pointer(arrays[name]) for name, tensor in tensors.items()}
+        parts = (self._frontend, self._cupy, self._handle, graph, pack)
+        return _Execution(*parts, pointer(scratch), kept=(*arrays.values(), scratch))
 
     def _graph(
         self, kind: str, sizes: Geometry, shapes: Mapping[str, Shape]
@@ -99,7 +99,8 @@ class Cudnn:
 class _Execution:
     """A planned graph with its arrays; runs on the current stream."""
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: Any, kept: tuple[Array, ...]) -> None:
+        self._kept = kept  # alive as long as their addresses are used
         frontend, self._cupy, self._handle, self._graph, self._pack, self._scratch = (
             parts
         )
