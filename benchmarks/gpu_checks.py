@@ -1,12 +1,15 @@
 """Is what a GPU computes right? Every operation, and every recorded case of Caffe."""
 
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.device.backend import CudaDevice
 from geeps_caffe.engines.cuda.engine import CudaEngine
@@ -19,40 +22,57 @@ from tests.engines.battery import (
     random_arrays,
 )
 from tests.engines.cases import CASES
-from tests.execution.recordings import check_recording
-from tests.execution.test_golden import CASES as RECORDINGS
-from tests.execution.test_golden import FOLDER
+from tests.execution import recorded_solvers
+from tests.execution.recordings import (
+    FOLDER,
+    check_recording,
+    inside,
+    needs_files,
+    recorded_cases,
+)
 
-Outcome = tuple[str, str]  # what was checked; "ok", or what is wrong
+#: What is checked; and the check, which says "ok" or what is wrong.
+Outcome: TypeAlias = tuple[str, Callable[[], str]]
 
 
-def operations(engine: CudaEngine) -> Iterator[Outcome]:
+def operations(engine: CudaEngine, only: str) -> Iterator[Outcome]:
     """Both passes of each case of the battery that all engines pass."""
     for case in CASES:
-        if engine.name in case.declined:
-            continue
-        yield case.name, _outcome(lambda case=case: _check(engine, case))
+        if engine.name not in case.declined and only in case.name:
+            yield case.name, partial(_outcome, partial(_check, engine, case))
 
 
-def recordings(engine: CudaEngine) -> Iterator[Outcome]:
+def recordings(engine: CudaEngine, only: str) -> Iterator[Outcome]:
     """Each recorded layer and small net that needs no files beside it."""
     del engine
-    for name in RECORDINGS:
-        path = FOLDER / name
-        if "files/" in str(np.load(path)["prototxt"]) or "Python" in name:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            yield (
-                name,
-                _outcome(
-                    lambda path=path, folder=folder: check_recording(
-                        path, "cuda", Path(folder)
-                    )
-                ),
-            )
+    for name in recorded_cases():
+        if only in name and not needs_files(name):
+            yield name, partial(_outcome, partial(_check_recording, name))
 
 
-def _outcome(check: Any) -> str:
+def _check_recording(name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check_recording(FOLDER / name, "cuda", Path(folder))
+
+
+def solvers(engine: CudaEngine, only: str) -> Iterator[Outcome]:
+    """Twenty iterations of each recorded solver."""
+    del engine
+    for case in recorded_solvers.CASES:
+        if only in case:
+            yield case, partial(_outcome, partial(_check_solver, case))
+
+
+def _check_solver(case: str) -> None:
+    settings = RunSettings(engine="cuda", seed=1, keep_all=True)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "solvers"
+        shutil.copytree(recorded_solvers.FOLDER, copy)
+        with inside(copy):
+            recorded_solvers.check_run(case, settings)
+
+
+def _outcome(check: Callable[[], object]) -> str:
     """A check that fails must not keep the others from being made."""
     try:
         check()

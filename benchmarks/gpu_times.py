@@ -7,12 +7,12 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.models import MODELS, Model, batch_of, read_model, solver_of
+from benchmarks.gpu_nets import SIZES, message_of
+from benchmarks.models import batch_of, solver_of
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.execution.nets import solver_nets
 from geeps_caffe.execution.training import Training
@@ -20,7 +20,7 @@ from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 
 SHARES = (1.0, 0.75, 0.5, 0.35)  # of the memory that is needed without swapping
-WARM_UP = 3
+WARM_UP = 8  # steps: costs are measured, kernels compiled, graphs captured
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,14 @@ def measure(name: str, step: Callable[[int], object], steps: int) -> Times:
     return Times(name, statistics.median(found[WARM_UP:]), min(found[WARM_UP:]))
 
 
-def ours(model: Model, corpus: Path, memory: int | None = None) -> Training:
+def ours(net: str, batch: int, memory: int | None = None) -> Training:
     """A training of ours on the GPU, its one batch in place."""
-    solver = solver_of(read_model(model, corpus))
-    settings = RunSettings(engine="cuda", seed=1, memory=memory, share=True)
+    model = replace(SIZES[net], batch=batch)
+    solver = solver_of(model, message_of(net, model))
+    costs = "measured" if memory else ""
+    settings = RunSettings(
+        engine="cuda", seed=1, memory=memory, share=True, costs=costs
+    )
     training = Training(
         solver, solver_nets(solver, "", NetState("TRAIN")), settings, None
     )
@@ -61,11 +65,12 @@ def ours(model: Model, corpus: Path, memory: int | None = None) -> Training:
 
 
 def stepper(training: Training) -> Callable[[int], object]:
-    """One step at a rate that keeps every net stable."""
-    return lambda iteration: training.iterate(iteration, 1e-4)
+    """One step at the model's rate."""
+    rate = float(training.solver.base_lr)
+    return lambda iteration: training.iterate(iteration, rate)
 
 
-def pytorch(model: Model, corpus: Path, *, compiled: bool) -> Callable[[int], object]:
+def pytorch(net: str, batch: int, *, compiled: bool) -> Callable[[int], object]:
     """The same net in PyTorch, eager or compiled."""
     import torch  # noqa: PLC0415 - only this piece needs it
 
@@ -74,18 +79,20 @@ def pytorch(model: Model, corpus: Path, *, compiled: bool) -> Callable[[int], ob
     torch.set_default_device("cuda")
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    graph = build_graph(Source(read_model(model, corpus)), NetState("TRAIN"))
+    torch.backends.cudnn.benchmark = True
+    model = replace(SIZES[net], batch=batch)
+    graph = build_graph(Source(message_of(net, model)), NetState("TRAIN"))
     random = np.random.default_rng(1)
     weights = {
         key: random.normal(0, 0.01, param.shape).astype(np.float32)
         for key, param in graph.params.items()
     }
-    net = TorchNet(graph, weights)
+    module = TorchNet(graph, weights)
     images, labels = (torch.tensor(values) for values in batch_of(model))
-    solver = solver_of(None)
-    groups = net.groups(solver.base_lr, solver.weight_decay)
+    solver = solver_of(model, None)
+    groups = module.groups(solver.base_lr, solver.weight_decay)
     optimizer = torch.optim.SGD(groups, lr=1.0, momentum=solver.momentum)
-    loss_of: Any = torch.compile(net.loss) if compiled else net.loss
+    loss_of: Any = torch.compile(module.loss) if compiled else module.loss
 
     def step(iteration: int) -> object:
         del iteration
@@ -98,30 +105,27 @@ def pytorch(model: Model, corpus: Path, *, compiled: bool) -> Callable[[int], ob
     return step
 
 
-def side_by_side(
-    net: str, corpus: Path, batch: int, steps: int, peers: list[str]
-) -> Iterator[Times]:
+def side_by_side(net: str, batch: int, steps: int, peers: list[str]) -> Iterator[Times]:
     """Ours, then each of `peers` ("eager", "compiled")."""
-    model = replace(MODELS[net], batch=batch)
-    training = ours(model, corpus)
+    training = ours(net, batch)
     yield measure(f"{net} batch {batch} ours", stepper(training), steps)
     training.close()
     for peer in peers:
-        step = pytorch(model, corpus, compiled=peer == "compiled")
+        step = pytorch(net, batch, compiled=peer == "compiled")
         yield measure(f"{net} batch {batch} torch {peer}", step, steps)
 
 
-def by_memory(net: str, corpus: Path, batch: int, steps: int) -> Iterator[Times]:
+def by_memory(net: str, batch: int, steps: int) -> Iterator[Times]:
     """Ours with ever less memory of the device."""
-    model = replace(MODELS[net], batch=batch)
-    training = ours(model, corpus)
+    training = ours(net, batch)
     plan = training.net.executor.plan
     need, least = plan.arena_bytes, plan.least_bytes
     training.close()
     for share in SHARES:
         budget = max(int(share * need), least)
-        training = ours(model, corpus, budget)
+        training = ours(net, batch, budget)
+        found = measure("", stepper(training), steps)
         moved = training.net.executor.plan.moved_bytes
         name = f"{net} batch {batch}, {budget:,} of {need:,} bytes, moves {moved:,}"
-        yield measure(name, stepper(training), steps)
+        yield replace(found, name=name)
         training.close()

@@ -60,6 +60,11 @@ MODELS = {
 def read_model(model: Model, corpus: Path) -> Any:
     """The training net's message, its data layers replaced by one Input layer."""
     message = prototxt.read_net(str(corpus / "zoo" / model.path)).message
+    return on_one_input(message, model)
+
+
+def on_one_input(message: Any, model: Model) -> Any:
+    """The layers of a training net behind an Input layer of the model's sizes."""
     found = NetParameter(name=message.name)
     source = found.layer.add(name="input", type="Input", top=["data", "label"])
     for shape in ((model.batch, *model.image), (model.batch,)):

@@ -3,6 +3,7 @@
 import json
 import os
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,22 @@ from geeps_caffe.caffe import TEST, TRAIN, Net
 #: Wider bounds, and why: sums of products over time, powers of small sums, and
 #: differences of nearly equal numbers lose digits in single precision.
 BOUNDS = {"LSTM": 5e-4, "RNN": 5e-4, "LRN": 5e-4, "BatchNorm": 5e-4, "MVN": 5e-4}
+
+FOLDER = Path(__file__).parents[1] / "golden" / "layers"
+
+
+def recorded_cases():
+    """Names of all recordings that do not depend on the real Caffe's random stream."""
+    return sorted(
+        path.name
+        for path in FOLDER.glob("*.npz")
+        if "random_seed" not in np.load(path).files
+    )
+
+
+def needs_files(name):
+    """Whether a recorded net names files beside it."""
+    return "files/" in str(np.load(FOLDER / name)["prototxt"]) or "Python" in name
 
 
 def check_recording(path, engine, tmp_path):

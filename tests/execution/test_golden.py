@@ -1,18 +1,19 @@
 """Every recorded case of layers and small nets, as a planned net on each engine."""
 
 import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.execution.recordings import check_recording, inside
+from tests.execution.recordings import (
+    FOLDER,
+    check_recording,
+    inside,
+    needs_files,
+    recorded_cases,
+)
 
-FOLDER = Path(__file__).parents[1] / "golden" / "layers"
 ENGINES = ("reference", "onednn")
-#: These depend on the random stream of the real Caffe; see test_random.
-SEEDED = [p.name for p in FOLDER.glob("*.npz") if "random_seed" in np.load(p).files]
-CASES = sorted(p.name for p in FOLDER.glob("*.npz") if p.name not in SEEDED)
+CASES = recorded_cases()  # the others: see test_random
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def beside_files(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_case(name, engine, tmp_path, request):
     path = FOLDER / name
-    if "files/" not in str(np.load(path)["prototxt"]) and "Python" not in name:
+    if not needs_files(name):
         check_recording(path, engine, tmp_path)
         return
     with inside(request.getfixturevalue("beside_files")):
