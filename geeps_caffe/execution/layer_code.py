@@ -83,20 +83,18 @@ class CodeBinder:
     def _watched(self, loss: Loss, position: int, top: list[Blob], call: Call) -> Call:
         """A loss's forward that tells once where nan comes from.
 
-        Not on a GPU, which would have to be waited for.
+        On a GPU, which would have to be waited for, only if the layer has seen it.
         """
-        if not self.memory.device.on_host or not top:
-            return call
-        value, said = top[0].data, False
+        value, said, on_host = top[0].data, False, self.memory.device.on_host
 
         def watched() -> None:
             nonlocal said
             call()
-            if not said and not np.isfinite(value).all():
+            if not said and (loss.is_nan or (on_host and not np.isfinite(value))):
                 said = True
                 where = first_bad(self.graph, self.memory, position)
                 loss.warn_once(
-                    f"the loss is {float(value):g}"
+                    f"the loss is {float(value):g}, training has diverged"
                     + (f"; nan or inf is seen first in {where}" if where else "")
                 )
 

@@ -28,6 +28,7 @@ class Loss(Layer):
         super().__init__(spec, setting)
         self.last_normalizer = 1.0
         self.counted: float | None = None  # the normalizer before it was at least 1
+        self.is_nan = False  # set where a layer sees it; its origin is told then
         self._warned: set[str] = set()
 
     def setup(self, bottom: Shapes) -> None:

@@ -43,7 +43,7 @@ class SoftmaxWithLoss(ProbabilityLoss):
         if found.wrong:
             over.refuse(self, run.xp, labels, self.ignored)
         if found.total != found.total:
-            self.warn_once("scores are nan, training has diverged")
+            self.is_nan = True
         elif found.underflow:
             self.warn_once("softmax probability underflow, training has diverged")
         return found.total, found.counted

@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "pycaffe"
 @pytest.mark.parametrize("name", ["lenet", "anon", "misc"])
 def test_nets_are_those_of_pycaffe(name):
     with caffe_answered():
-        made = runpy.run_path(str(GOLDEN / "net_spec_script.py"))["RESULT"]
+        made = runpy.run_path(str(GOLDEN / "net_spec_script.txt"))["RESULT"]
     assert made[name] == (GOLDEN / f"net_spec_{name}.prototxt").read_text()
 
 

@@ -163,4 +163,5 @@ def test_c14_scores_that_are_nan_are_warned_about_once(make, caplog):
         net.forward()
     assert np.isnan(net.blobs["l"].data)
     (warning,) = caplog.records
-    assert "nan" in warning.message
+    assert "the loss is nan, training has diverged" in warning.message
+    assert "seen first in layer 's' (Input)" in warning.message
