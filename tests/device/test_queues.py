@@ -27,6 +27,7 @@ class Program:
     def __init__(self, cupy, without=None):
         self.device = CudaDevice(cupy=cupy)
         self.arena = self.device.allocate(128)
+        self.ones = self.device.to_device(np.ones(16, np.float32))
         self.host = self.device.allocate_pinned(64)
         self.entries, self.without = [], without
 
@@ -40,7 +41,8 @@ class Program:
         self.entries.append((Step(queue, *spans), call))
 
     def fill(self, where, value):
-        call = self.kernel("fillers.cu", "fill_constant", self.place(where), value)
+        args = (self.ones, self.place(where), value)
+        call = self.kernel("weighted_sum.cu", "scaled_copy", *args)
         self.add(COMPUTE, call, writes=[("arena", where)])
 
     def double(self, source, target):
@@ -110,7 +112,7 @@ def test_a_missing_event_is_found(double):
 
 def test_a_place_that_is_reused_too_early_is_found(double):
     """Filled while the copy out still reads it."""
-    with pytest.raises(OrderError, match="fill_constant overwrites what"):
+    with pytest.raises(OrderError, match="scaled_copy overwrites what"):
         swapped(double, without=2).run()
 
 
