@@ -138,6 +138,35 @@ class Concat:
 
 
 @dataclass(frozen=True)
+class Slice:
+    """Tops are the parts of bottom0 along `axis` that begin and end at `cuts`.
+
+    The first of `cuts` is 0 and the last the extent of the axis.
+    """
+
+    axis: int
+    cuts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Crop:
+    """top0 is the part of bottom0, in the shape of top0, that begins at `corner`.
+
+    `corner` has a number for each axis. Of bottom1 nothing is read.
+    """
+
+    corner: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """bottom0 `tiles` times along `axis`."""
+
+    axis: int
+    tiles: int
+
+
+@dataclass(frozen=True)
 class BatchNorm:
     """Caffe's, over all axes but 1; param0 mean, param1 variance, param2 factor.
 
@@ -191,6 +220,9 @@ Operation: TypeAlias = (
     | Softmax
     | Sum
     | Concat
+    | Slice
+    | Crop
+    | Tile
     | BatchNorm
     | Scale
     | ScaleInPlace

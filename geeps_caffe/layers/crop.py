@@ -1,7 +1,8 @@
 """The Crop layer."""
 
 from geeps_caffe.device.array import Shapes
-from geeps_caffe.layers.base import Blobs, Layer, Run
+from geeps_caffe.engines import operations
+from geeps_caffe.layers.base import Layer
 
 
 class Crop(Layer):
@@ -9,7 +10,6 @@ class Crop(Layer):
 
     type_name = "Crop"
     bottoms = (2, 2)
-    backward_reads = frozenset()
     no_gradient = frozenset({1})
     shape_only = frozenset({1})
 
@@ -33,27 +33,15 @@ class Crop(Layer):
         whole, model = bottom
         if len(model) != len(whole):
             self.fail(f"bottoms have unlike numbers of axes: {whole} and {model}")
-        ends = zip(self.offsets, model[self.first :], strict=True)
-        self.window = tuple(slice(begin, begin + extent) for begin, extent in ends)
-        for axis, window in enumerate(self.window, self.first):
-            if window.stop > whole[axis]:
+        for axis, begin in enumerate(self.offsets, self.first):
+            if begin + model[axis] > whole[axis]:
                 self.fail(
                     f"axis {axis} has {whole[axis]}, too few for the second bottom's "
-                    f"{model[axis]} at offset {window.start}; reduce offset, or pad "
+                    f"{model[axis]} at offset {begin}; reduce offset, or pad "
                     f"more before the crop (bottoms {whole} and {model})"
                 )
         return [(*whole[: self.first], *model[self.first :])]
 
-    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """Copy the window."""
-        del run
-        before = (slice(None),) * self.first
-        top[0].data[...] = bottom[0].data[before + self.window]
-
-    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
-        """What was cut off gets zeros."""
-        del run
-        if bottom[0].diff is not None:
-            before = (slice(None),) * self.first
-            bottom[0].diff[...] = 0
-            bottom[0].diff[before + self.window] = top[0].diff
+    def operation(self) -> operations.Crop:
+        """All of it."""
+        return operations.Crop((*(0,) * self.first, *self.offsets))

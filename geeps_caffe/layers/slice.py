@@ -2,8 +2,9 @@
 
 from itertools import pairwise
 
-from geeps_caffe.device.array import Array, Shapes
-from geeps_caffe.layers.base import Blobs, Layer, Run
+from geeps_caffe.device.array import Shapes
+from geeps_caffe.engines import operations
+from geeps_caffe.layers.base import Layer
 
 
 class Slice(Layer):
@@ -14,7 +15,6 @@ class Slice(Layer):
 
     type_name = "Slice"
     tops = (1, None)
-    backward_reads = frozenset()
 
     def setup(self, bottom: Shapes) -> None:
         """Find the axis, by its new or its old name."""
@@ -53,21 +53,6 @@ class Slice(Layer):
             )
         return points or [i * extent // tops for i in range(1, tops)]
 
-    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """Copy each part."""
-        del run
-        for blob, part in zip(top, self._parts(bottom[0].data), strict=True):
-            blob.data[...] = part
-
-    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
-        """Copy each part back."""
-        del run
-        if bottom[0].diff is not None:
-            for blob, part in zip(top, self._parts(bottom[0].diff), strict=True):
-                part[...] = blob.diff
-
-    def _parts(self, whole: Array) -> list[Array]:
-        before = (slice(None),) * self.along
-        return [
-            whole[(*before, slice(begin, end))] for begin, end in pairwise(self.cuts)
-        ]
+    def operation(self) -> operations.Slice:
+        """All of it."""
+        return operations.Slice(self.along, tuple(self.cuts))

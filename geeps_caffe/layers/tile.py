@@ -1,14 +1,14 @@
 """The Tile layer."""
 
 from geeps_caffe.device.array import Shapes
-from geeps_caffe.layers.base import Blobs, Layer, Run
+from geeps_caffe.engines import operations
+from geeps_caffe.layers.base import Layer
 
 
 class Tile(Layer):
     """The bottom `tiles` times along `axis`."""
 
     type_name = "Tile"
-    backward_reads = frozenset()
 
     def setup(self, bottom: Shapes) -> None:
         """Check the axis and the number of copies."""
@@ -24,15 +24,6 @@ class Tile(Layer):
         shape[self.along] *= self.tiles
         return [tuple(shape)]
 
-    def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """Copy."""
-        x = bottom[0].data
-        copies = (*x.shape[: self.along], self.tiles, *x.shape[self.along :])
-        top[0].data.reshape(copies)[...] = run.xp.expand_dims(x, self.along)
-
-    def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
-        """Add the copies up."""
-        dx, dy = bottom[0].diff, top[0].diff
-        if dx is not None and dy is not None:
-            copies = (*dx.shape[: self.along], self.tiles, *dx.shape[self.along :])
-            dy.reshape(copies).sum(axis=self.along, out=dx)
+    def operation(self) -> operations.Tile:
+        """All of it."""
+        return operations.Tile(self.along, self.tiles)

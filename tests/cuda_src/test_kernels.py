@@ -66,6 +66,57 @@ def test_rows_beyond_2_31_elements():
     assert total[-1] == width
 
 
+def crop_last(n):
+    """The window is all rows but the first."""
+    rows, columns = n // 2**15, 2**15
+    table = [(rows, rows + 1, 1), (columns, columns, 0)]
+    whole, part = huge((rows + 1) * columns), huge(rows * columns)
+    return whole, part, np.array(table, np.int64)
+
+
+def test_crops_beyond_2_31_elements():
+    whole, part, geometry = crop_last(2**31 + 2**15)
+    whole[-1] = 3
+    run_tail("crop.cu", "crop_forward", part.size, whole, part, geometry, 2)
+    assert part[-1] == 3
+    whole[-1] = 0
+    run_tail("crop.cu", "crop_backward", whole.size, part, whole, geometry, 2)
+    assert whole[-1] == 3
+
+
+def test_tiles_beyond_2_31_elements():
+    inner = 2**30 + 3
+    x, y, dx = huge(inner), huge(2 * inner), huge(inner)
+    x[-1] = 3
+    run_tail("tile.cu", "tile_forward", y.size, x, y, 2, inner)
+    assert y[-1] == 3
+    y[inner - 1] = 4
+    run_tail("tile.cu", "tile_backward", inner, y, dx, 2, inner)
+    assert dx[-1] == 7
+
+
+def test_slices_beyond_2_31_elements():
+    """The last row of a part whose own and whose bottom's rows are this long."""
+    row, width = 2**30 + 9, 2**30 + 5
+    x, y = huge(3 * row), huge(3 * width)
+    x[2 * row + width - 1] = 3
+    run_tail("concat.cu", "copy_rows", y.size, x, row, y, width, width)
+    assert y[-1] == 3
+
+
+def test_neighbours_beyond_2_31_elements():
+    rows, columns = 2**16 + 1, 2**15
+    n, place = rows * columns, (3, rows, columns, 1.0, 1.0)
+    x, scale, y = huge(n), huge(n), huge(n)
+    x[-1], x[-2 - columns] = 1, 2
+    run_tail("lrn_within.cu", "lrn_within_forward", n, x, scale, y, *place)
+    assert (scale[-1], y[-1]) == (6, np.float32(1) / 6)
+    scale[[-2, -columns - 1, -columns - 2]] = 1
+    run_tail("lrn_within.cu", "lrn_within_backward", n, x, x, scale, y, *place)
+    expected = 1 / 6 - (4 + 1 / 36)
+    np.testing.assert_allclose(y[-1], expected, 1e-6)
+
+
 def test_division_of_indices(tmp_path):
     """quotient() on both sides of 2^32."""
     source = (

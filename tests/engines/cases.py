@@ -1,5 +1,6 @@
 """The cases of the battery: every operation, with every parameter that it has."""
 
+from itertools import pairwise
 from math import ceil
 
 from geeps_caffe.engines.operations import (
@@ -10,6 +11,7 @@ from geeps_caffe.engines.operations import (
     BatchNorm,
     Concat,
     Convolution,
+    Crop,
     Deconvolution,
     InnerProduct,
     LRNWithin,
@@ -17,8 +19,10 @@ from geeps_caffe.engines.operations import (
     Scale,
     ScaledBatchNorm,
     ScaleInPlace,
+    Slice,
     Softmax,
     Sum,
+    Tile,
 )
 from tests.engines.battery import Case
 
@@ -184,6 +188,30 @@ def concat(axis, *bottoms):
     )
 
 
+def sliced(axis, bottom, *points):
+    """A top for each part between the points."""
+    cuts = (0, *points, bottom[axis])
+    shapes = {"bottom0": bottom}
+    for i, (begin, end) in enumerate(pairwise(cuts)):
+        shapes[f"top{i}"] = (*bottom[:axis], end - begin, *bottom[axis + 1 :])
+    name = _name("slice", axis, bottom, cuts)
+    return Case(name, Slice(axis, cuts), shapes, declined=ONEDNN)
+
+
+def crop(bottom, corner, top):
+    """A window of `bottom`."""
+    name = _name("crop", bottom, corner, top)
+    return Case(name, Crop(corner), {"bottom0": bottom, "top0": top}, declined=ONEDNN)
+
+
+def tile(axis, tiles, bottom):
+    """Copies along an axis."""
+    top = (*bottom[:axis], tiles * bottom[axis], *bottom[axis + 1 :])
+    shapes = {"bottom0": bottom, "top0": top}
+    name = _name("tile", axis, tiles, bottom)
+    return Case(name, Tile(axis, tiles), shapes, declined=ONEDNN)
+
+
 CONVOLUTIONS = [
     convolution((2, 1, 8, 8), 20, (5, 5)),
     convolution((2, 3, 11, 9), 16, (3, 3), 2, 1),
@@ -296,10 +324,10 @@ LRNS = [
     same_shape(LRN(1, 0.5, 0.9, 1.0), (2, 5, 3, 7)),
     same_shape(LRN(5, 0.5, 0.75, 1.0), (4, 12)),
     same_shape(LRN(3, 0.5, 0.6, 1.0), (2, 20, 2, 3, 4)),
-    same_shape(LRNWithin(3, 0.5, 0.75), (2, 32, 6, 7), no=("cuda",)),
-    same_shape(LRNWithin(5, 0.05, 0.6), (2, 16, 3, 9), no=("cuda",)),
-    same_shape(LRNWithin(3, 0.5, 0.75), (2, 5, 6, 4), no=("cuda",)),
-    same_shape(LRNWithin(1, 0.5, 0.75), (1, 20, 2, 3), no=("cuda",)),
+    same_shape(LRNWithin(3, 0.5, 0.75), (2, 32, 6, 7)),
+    same_shape(LRNWithin(5, 0.05, 0.6), (2, 16, 3, 9)),
+    same_shape(LRNWithin(3, 0.5, 0.75), (2, 5, 6, 4)),
+    same_shape(LRNWithin(1, 0.5, 0.75), (1, 20, 2, 3)),
 ]
 
 SOFTMAXES = [
@@ -332,6 +360,30 @@ CONCATS = [
     concat(1, (4, 7), (4, 9)),
     concat(1, (2, 3)),
     concat(1, *[(1, 2)] * 12),
+]
+
+SLICES = [
+    sliced(1, (2, 16, 4, 5), 3, 9),
+    sliced(0, (5, 3, 2), 1),
+    sliced(2, (2, 3, 7, 2), 3),
+    sliced(1, (4, 9)),
+    sliced(3, (2, 3, 2, 6), 1, 2, 5),
+]
+
+CROPS = [
+    crop((2, 3, 6, 7), (0, 0, 1, 2), (2, 3, 4, 5)),
+    crop((3, 5, 6, 7), (1, 2, 0, 3), (1, 2, 6, 4)),
+    crop((4, 9), (0, 8), (4, 1)),
+    crop((9,), (0,), (9,)),
+    crop((2, 3, 4, 5, 6), (0, 0, 1, 1, 1), (2, 2, 3, 2, 4)),
+]
+
+TILES = [
+    tile(1, 5, (3, 1, 4)),
+    tile(0, 2, (2, 3, 4)),
+    tile(2, 3, (2, 3, 4)),
+    tile(1, 1, (4, 7)),
+    tile(0, 4, (9,)),
 ]
 
 BATCH_NORMS = [
@@ -389,6 +441,9 @@ CASES = [
     *SOFTMAXES,
     *SUMS,
     *CONCATS,
+    *SLICES,
+    *CROPS,
+    *TILES,
     *BATCH_NORMS,
     *SCALES,
     *SCALES_IN_PLACE,

@@ -151,7 +151,8 @@ class OneDnnEngine:
             return None
         if any(0 in shape or not shape for shape in request.shapes.values()):
             return None
-        return OPERATIONS[type(request.operation)](self.kit, request)
+        make = OPERATIONS.get(type(request.operation))
+        return None if make is None else make(self.kit, request)
 
 
 def _full_backward(request: Request, forward: Description) -> Request:

@@ -12,6 +12,7 @@ from geeps_caffe.engines.reference import (
     batch_norm,
     concat,
     convolution,
+    crop,
     deconvolution,
     inner_product,
     lrn,
@@ -19,7 +20,9 @@ from geeps_caffe.engines.reference import (
     max_pooling,
     scale,
     scaled_batch_norm,
+    slicing,
     softmax,
+    tile,
     weighted_sum,
 )
 from geeps_caffe.engines.reference.definition import Definition
@@ -36,6 +39,9 @@ DEFINITIONS: dict[type, Definition] = {
     operations.Softmax: softmax.DEFINITION,
     operations.Sum: weighted_sum.DEFINITION,
     operations.Concat: concat.DEFINITION,
+    operations.Slice: slicing.DEFINITION,
+    operations.Crop: crop.DEFINITION,
+    operations.Tile: tile.DEFINITION,
     operations.BatchNorm: batch_norm.DEFINITION,
     operations.Scale: scale.DEFINITION,
     operations.ScaleInPlace: scale.IN_PLACE,
