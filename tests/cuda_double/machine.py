@@ -1,6 +1,7 @@
 """Streams and events: who runs when, with copies as late as their events allow."""
 
 import ctypes
+from collections import Counter
 
 from tests.cuda_double.capture import Capture, CaptureError, Work
 from tests.cuda_double.order import Order
@@ -20,6 +21,7 @@ class Machine:
         self.pinned = {}  # start -> stop of host memory
         self.pageable = []  # copies from or to other memory: "copy in", "copy out"
         self.launches = 0  # of graphs
+        self.kernels = Counter()  # launches by name, those of graphs too
         self.capture = None  # the one that is going on
         self.order = Order() if check else None
         self.null = Stream(self)
@@ -42,6 +44,7 @@ class Machine:
         if self.order:
             self.order.work(stream, work.reads, work.writes, work.what, work.leaves)
         stream.add(work.run)
+        self.kernels[work.what] += 1
 
     def touch(self, reads, writes, what):
         """Note what a function of the array module did on the current stream.
