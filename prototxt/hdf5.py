@@ -7,7 +7,7 @@ layers' groups (BVLC/caffe#5905), and both are found.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -153,18 +153,20 @@ def _arrays(
 def write_weights_hdf5(
     target: FilePath | BinaryIO,
     net: Message,
-    blobs: Mapping[str, Sequence[Array | None]],
-    diffs: Mapping[str, Sequence[Array | None]] | None = None,
+    blobs: Sequence[Sequence[Array | None]],
+    diffs: Sequence[Sequence[Array | None]] | None = None,
 ) -> None:
     """Write weights as Caffe does: a group for each layer, also for empty ones.
 
     Args:
         target: a file name (the file is replaced as a whole) or an open file.
         net: the net in the current format; only names of layers are taken.
-        blobs: the parameters of each layer that owns any, by the layer's name; None
-            for one that the layer shares and another one owns, which Caffe leaves
-            out.
-        diffs: gradients to write beside them (snapshot_diff).
+        blobs: the parameters of each layer of `net`, in its order; None for one that
+            the layer shares and another one owns, which Caffe leaves out.
+        diffs: gradients to write beside them (snapshot_diff), in the same form.
+
+    Raises:
+        PrototxtError: two layers of one name have parameters; a group holds one's.
     """
 
     def fill(file: "h5py.File") -> None:
@@ -179,14 +181,21 @@ def _write_layers(
     file: "h5py.File",
     root: str,
     net: Message,
-    arrays: Mapping[str, Sequence[Array | None]],
+    blobs: Sequence[Sequence[Array | None]],
 ) -> None:
     top = file.create_group(root)
-    for layer in net.layer:
+    for layer, arrays in zip(net.layer, blobs, strict=True):
         group = top.require_group(layer.name) if layer.name else top
-        for index, array in enumerate(arrays.get(layer.name, ())):
-            if array is not None:
-                group.create_dataset(str(index), data=_stored(array))
+        for index, array in enumerate(arrays):
+            if array is None:
+                continue
+            if str(index) in group:
+                raise PrototxtError(
+                    f"two layers are called {layer.name!r} and both have parameters; "
+                    "an HDF5 file has room for one. Rename one, or take snapshots with "
+                    "snapshot_format: BINARYPROTO"
+                )
+            group.create_dataset(str(index), data=_stored(array))
 
 
 def _stored(array: Array) -> Array:

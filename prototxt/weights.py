@@ -5,7 +5,8 @@ for are read, and only they are copied. Files of the formats V0 and V1 and files
 more than 2 GB (where protobuf itself stops) are read too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -141,27 +142,28 @@ def _check_kind(wire: Wire) -> None:
 def write_weights(
     target: FilePath | BinaryIO,
     net: Message,
-    blobs: Mapping[str, Sequence[Array]],
-    diffs: Mapping[str, Sequence[Array]] | None = None,
+    blobs: Sequence[Sequence[Array]],
+    diffs: Sequence[Sequence[Array]] | None = None,
 ) -> int:
     """Write a weight file as Caffe does: name, layers, and their blobs.
 
     Args:
         target: a file name (the file is replaced as a whole) or an open file.
         net: the net in the current format; blobs in it are not looked at.
-        blobs: the parameters of each layer that has any, by the layer's name.
-        diffs: gradients to write beside them (snapshot_diff).
+        blobs: the parameters of each layer of `net`, in its order.
+        diffs: gradients to write beside them (snapshot_diff), in the same form.
 
     Returns:
         The size of the file in bytes. From 2 GB on, C++ Caffe cannot read it.
     """
+    beside = [()] * len(blobs) if diffs is None else diffs
     layers = [
         message_parts(
             _without_blobs(layer),
             _BLOBS,
-            [*_blob_entries(layer.name, blobs, diffs)],
+            [*map(blob_parts, arrays, _padded(gradients))],
         )
-        for layer in net.layer
+        for layer, arrays, gradients in zip(net.layer, blobs, beside, strict=True)
     ]
     return write_file(
         target, _net_parts(net.name if net.HasField("name") else None, layers)
@@ -211,15 +213,9 @@ def _without_blobs(layer: Message) -> Message:
     return shell
 
 
-def _blob_entries(
-    name: str,
-    blobs: Mapping[str, Sequence[Array]],
-    diffs: Mapping[str, Sequence[Array]] | None,
-) -> Iterator[list[Part]]:
-    gradients = (diffs or {}).get(name, ())
-    for index, array in enumerate(blobs.get(name, ())):
-        diff = gradients[index] if index < len(gradients) else None
-        yield blob_parts(array, diff)
+def _padded(gradients: Sequence[Array]) -> Iterator[Array | None]:
+    """Gradients, then as many None as are asked for."""
+    return itertools.chain(gradients, itertools.repeat(None))
 
 
 def _net_parts(name: str | None, layers: Sequence[list[Part]]) -> list[Part]:

@@ -72,7 +72,7 @@ def copy_weights(
         if node is None:
             ignored.append(layer.name)
             continue
-        faults += _faults(net.graph, node, layer)
+        faults += _faults(node, layer)
         for key, blob in zip(node.params, layer.blobs, strict=False):
             if blob is not None and key not in shared:
                 wanted[key] = blob.array
@@ -91,7 +91,7 @@ def copy_weights(
     return ignored
 
 
-def _faults(graph: Graph, node: Node, layer: WeightsLayer) -> list[str]:
+def _faults(node: Node, layer: WeightsLayer) -> list[str]:
     """What keeps a layer's blobs from being copied."""
     if not layer.blobs:
         return []
@@ -101,8 +101,7 @@ def _faults(graph: Graph, node: Node, layer: WeightsLayer) -> list[str]:
             f"has {len(layer.blobs)}{explain_blobs(node, layer)}"
         ]
     faults = []
-    for i, (key, blob) in enumerate(zip(node.params, layer.blobs, strict=True)):
-        shape = graph.params[key].shape
+    for i, (shape, blob) in enumerate(zip(node.param_shapes, layer.blobs, strict=True)):
         if blob is not None and not same_shape(shape, tuple(blob.shape)):
             faults.append(
                 f"layer {node.name!r} ({node.type}) blob {i} has shape {shape}, the "
@@ -153,34 +152,34 @@ def weights_writer(
     return lambda file: write_weights_hdf5(file, message, owned, beside)
 
 
-def layer_blobs(net: PlannedNet) -> dict[str, list[Array]]:
+def layer_blobs(net: PlannedNet) -> list[list[Array]]:
     """Every layer's blobs in their plain shapes, copied."""
     keys = {key for node in net.graph.nodes for key in node.params}
     return _by_layer(net, {key: np.array(net.param(key), np.float32) for key in keys})
 
 
-def _by_layer(net: PlannedNet, arrays: Mapping[str, Array]) -> dict[str, list[Array]]:
-    return {
-        node.name: [arrays[key] for key in node.params]
+def _by_layer(net: PlannedNet, arrays: Mapping[str, Array]) -> list[list[Array]]:
+    """The arrays of each layer, in the shapes that it has them in."""
+    return [
+        [
+            arrays[key].reshape(shape)
+            for key, shape in zip(node.params, node.param_shapes, strict=True)
+        ]
         for node in net.graph.nodes
-        if node.params
-    }
+    ]
 
 
 def _owned(
-    net: PlannedNet, blobs: Mapping[str, Sequence[Array]]
-) -> dict[str, list[Array | None]]:
-    """None where another layer owns the blob, as HDF5 files have it."""
-    return {
-        node.name: [
-            array if key == f"{node.name}/{i}" else None
-            for i, (key, array) in enumerate(
-                zip(node.params, blobs[node.name], strict=True)
-            )
-        ]
-        for node in net.graph.nodes
-        if node.params
-    }
+    net: PlannedNet, blobs: Sequence[Sequence[Array]]
+) -> list[list[Array | None]]:
+    """None where a layer before owns the blob, as HDF5 files have it."""
+    seen: set[str] = set()
+    found: list[list[Array | None]] = []
+    for node, arrays in zip(net.graph.nodes, blobs, strict=True):
+        pairs = zip(node.params, arrays, strict=True)
+        found.append([None if key in seen else array for key, array in pairs])
+        seen.update(node.params)
+    return found
 
 
 def save_weights(net: PlannedNet, path: str, disk: FileSystem = DISK) -> None:

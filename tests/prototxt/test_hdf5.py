@@ -45,7 +45,7 @@ def test_weights_in_hdf5_are_those_in_the_binary_twin(golden):
 def test_a_snapshot_is_written_in_the_layout_of_caffe(golden, tmp_path):
     for path in sorted((golden / "solvers").glob("*/snap_iter_10.caffemodel.h5")):
         weights = read_weights(path)
-        blobs = {la.name: [b.array() for b in la.blobs] for la in weights.layers}
+        blobs = [[blob.array() for blob in layer.blobs] for layer in weights.layers]
         out = tmp_path / "w.caffemodel.h5"
         write_weights_hdf5(out, weights.net(), blobs)
         assert structure(out) == structure(path)
@@ -81,7 +81,7 @@ def test_layers_with_slashes_are_groups_in_groups_and_come_back(tmp_path):
         "conv/bn": [np.float32([3])],
         "a/b/c": [np.float32([4])],
     }
-    write_weights_hdf5(out, net_of(*blobs, "conv/relu"), blobs)
+    write_weights_hdf5(out, net_of(*blobs, "conv/relu"), [*blobs.values(), []])
     weights = read_weights(out)
     assert {la.name for la in weights.layers} == {*blobs, "conv/relu"}
     for name, expected in blobs.items():
@@ -92,7 +92,7 @@ def test_layers_with_slashes_are_groups_in_groups_and_come_back(tmp_path):
 
 def test_a_parameter_that_another_layer_owns_is_left_out(tmp_path):
     out = tmp_path / "w.h5"
-    write_weights_hdf5(out, net_of("c"), {"c": [None, np.float32([2])]})
+    write_weights_hdf5(out, net_of("c"), [[None, np.float32([2])]])
     first, second = read_weights(out).layer("c").blobs
     assert first is None
     assert second.array() == [2]
@@ -100,8 +100,7 @@ def test_a_parameter_that_another_layer_owns_is_left_out(tmp_path):
 
 def test_gradients_have_a_group_of_their_own(tmp_path):
     out = tmp_path / "w.h5"
-    arrays = {"c": [np.float32([1])]}
-    write_weights_hdf5(out, net_of("c"), arrays, {"c": [np.float32([5])]})
+    write_weights_hdf5(out, net_of("c"), [[np.float32([1])]], [[np.float32([5])]])
     (blob,) = read_weights(out).layer("c").blobs
     assert blob.diff() == [5]
 
@@ -132,4 +131,10 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(PrototxtError, match="no folder"):
-        write_weights_hdf5(tmp_path / "no" / "w.h5", net_of(), {})
+        write_weights_hdf5(tmp_path / "no" / "w.h5", net_of(), [])
+
+
+def test_layers_of_one_name_with_parameters_do_not_fit_one_group(tmp_path):
+    blobs = [[np.float32([1])], [np.float32([2])]]
+    with pytest.raises(PrototxtError, match="two layers are called 'c'"):
+        write_weights_hdf5(tmp_path / "w.h5", net_of("c", "c"), blobs)

@@ -14,9 +14,7 @@ from tests.conftest import GOLDEN
 
 
 def arrays(weights):
-    return {
-        layer.name: [blob.array() for blob in layer.blobs] for layer in weights.layers
-    }
+    return [[blob.array() for blob in layer.blobs] for layer in weights.layers]
 
 
 def snapshots(golden):
@@ -54,7 +52,7 @@ def test_blobs_in_the_net_that_is_written_are_not_looked_at():
     layer.blobs.add(data=[9, 9])
     layer.convolution_param.kernel_size.append(3)
     out = io.BytesIO()
-    write_weights(out, net, {"c": [np.float32([1])]})
+    write_weights(out, net, [[np.float32([1])]])
     written = NetParameter.FromString(out.getvalue())
     assert list(written.layer[0].blobs[0].data) == [1]
     del layer.blobs[:]
@@ -66,7 +64,7 @@ def test_gradients_are_written_if_given(tmp_path):
     net = NetParameter()
     net.layer.add(name="c")
     path = tmp_path / "w.caffemodel"
-    write_weights(path, net, {"c": [np.float32([1])]}, {"c": [np.float32([2])]})
+    write_weights(path, net, [[np.float32([1])]], [[np.float32([2])]])
     (blob,) = read_weights(path).layer("c").blobs
     assert blob.diff() == [2]
 
@@ -148,7 +146,7 @@ def test_a_file_of_more_than_two_gigabytes_is_read(tmp_path):
         file.write(b"".join(shape))
         net = NetParameter()
         net.layer.add(name="small")
-        write_weights(file, net, {"small": [np.float32([7])]})
+        write_weights(file, net, [[np.float32([7])]])
     weights = read_weights(path)
     assert path.stat().st_size > 2**31
     assert weights.layer("big").blobs[0].shape == (count,)
@@ -158,6 +156,19 @@ def test_a_file_of_more_than_two_gigabytes_is_read(tmp_path):
 def test_the_weights_of_a_net_read_from_text_can_be_written(golden, tmp_path):
     net = read_net(golden / "solvers/net_plain.prototxt").message
     path = tmp_path / "w.caffemodel"
-    write_weights(path, net, {"conv": [np.zeros((3, 1, 3, 3), np.float32)]})
+    weights = [np.zeros((3, 1, 3, 3), np.float32)]
+    blobs = [weights if layer.name == "conv" else [] for layer in net.layer]
+    write_weights(path, net, blobs)
     written = NetParameter.FromString(path.read_bytes())
     assert [layer.name for layer in written.layer] == [la.name for la in net.layer]
+
+
+def test_layers_of_one_name_have_blobs_of_their_own(tmp_path):
+    net = NetParameter()
+    net.layer.add(name="c")
+    net.layer.add(name="c")
+    path = tmp_path / "w.caffemodel"
+    write_weights(path, net, [[np.float32([1])], [np.float32([2, 3])]])
+    first, second = read_weights(path).layers
+    assert first.blobs[0].array() == [1]
+    np.testing.assert_array_equal(second.blobs[0].array(), [2, 3])
