@@ -69,10 +69,11 @@ class ClusterAgent(Agent):
 
     def _send(self, out: Outgoing) -> None:
         """Flags, which nobody needs soon, go with other messages: they wake nobody."""
-        urgent = [(rank, told) for rank, told in out if not isinstance(told, Flags)]
-        if len(urgent) < len(out):
-            self._flags_since = self._flags_since if self._flags else time.monotonic()
-            self._flags += [(r, told) for r, told in out if isinstance(told, Flags)]
+        flags = [told for told in out if isinstance(told[1], Flags)]
+        urgent = [told for told in out if not isinstance(told[1], Flags)]
+        if flags and not self._flags:
+            self._flags_since = time.monotonic()
+        self._flags += flags
         if urgent:
             self._send_all(urgent)
 

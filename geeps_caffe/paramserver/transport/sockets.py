@@ -13,8 +13,10 @@ from geeps_caffe.paramserver.transport.steady import SteadySender
 SEND_AHEAD = 4  # messages handed to ZeroMQ: what follows may still be overtaken
 RECEIVE_AHEAD = 64  # messages that wait here, per connection
 LINGER_MS = 2000  # to deliver the last words
-#: Of the kernel's buffers within one machine, where nothing is under way for long:
-#: what fits into a core's cache is copied out of it. Elsewhere the kernel decides.
+#: Within one machine nothing is under way for long, and waits cost most.
+LOOPBACK_AHEAD = 16
+#: Of the kernel's buffers there: what fits into a core's cache is copied out of it.
+#: Elsewhere the kernel decides.
 LOOPBACK_BUFFER = 1 << 18
 
 
@@ -65,7 +67,8 @@ def make_inlet(
 def make_way(context: Any, host: int, address: Address, key: ClusterKey | None) -> Way:
     """A socket for letters to a host, which begins to connect."""
     socket = context.socket(zmq_module().DEALER)
-    socket.sndhwm = SEND_AHEAD
+    ahead = LOOPBACK_AHEAD if address.loopback else SEND_AHEAD
+    socket.sndhwm = ahead
     socket.immediate = True  # letters wait in the outbox until there is a connection
     socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1000
     if key is not None:
@@ -73,7 +76,7 @@ def make_way(context: Any, host: int, address: Address, key: ClusterKey | None) 
     _set_up(socket, key, address.loopback)
     watch = Watch(socket)
     socket.connect(address.url)
-    return Way(host, socket, SteadySender(socket, SEND_AHEAD), watch)
+    return Way(host, socket, SteadySender(socket, ahead), watch)
 
 
 def _set_up(socket: Any, key: ClusterKey | None, local: bool) -> None:

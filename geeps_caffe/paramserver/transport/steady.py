@@ -44,6 +44,7 @@ class SteadySender:
         if self._send is None:
             self._socket.send(data, copy=False)
             return
+        assert data.flags.c_contiguous
         place = data.__array_interface__["data"][0]
         self._kept.append(data)
         if self._send(self._socket.underlying, place, data.nbytes, 0) < 0:
