@@ -90,7 +90,7 @@ class Python(Layer):
         for user, blob in zip(self.user_top, top, strict=True):
             user.forget_diff()
             if blob.diff is not None:
-                user.diff[...] = self._shown(blob.diff)
+                self._show_top_diff(user, blob.diff)
         targets = [*zip(self.user_bottom, bottom, strict=True)]
         targets += zip(self.user.blobs, run.params, strict=True)
         for user, blob in targets:
@@ -98,6 +98,8 @@ class Python(Layer):
                 user.show_diff(blob.diff)
         wanted = [blob.diff is not None for blob in bottom]
         self._call(self.user.backward, self.user_top, wanted, self.user_bottom)
+        for user in self.user_top:
+            user.return_diff()
         for user, blob in targets:
             if blob.diff is not None and not self._in_place(blob.diff):
                 blob.diff[...] = run.xp.asarray(user.diff)
@@ -112,6 +114,13 @@ class Python(Layer):
         for users, blobs in groups:
             for user, blob in zip(users, blobs, strict=True):
                 user.show(self._shown(blob.data))
+
+    def _show_top_diff(self, user: UserBlob, diff: Array) -> None:
+        """On a GPU the array itself; else a copy, which the user may write to."""
+        if self.user.on_device and not isinstance(diff, np.ndarray):
+            user.lend_diff(diff)
+        else:
+            user.diff[...] = self._shown(diff)
 
     def _shown(self, array: Array) -> Array:
         """The array itself, or a copy of one on a GPU."""

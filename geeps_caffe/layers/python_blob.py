@@ -15,6 +15,7 @@ class UserBlob:
     def __init__(self, shape: Shape = ()) -> None:
         self._memory: Array = np.zeros(count(shape), np.float32)
         self._diff: Array | None = None
+        self._lent = False  # the diff is others' memory
         self.reshape(*shape)
 
     @property
@@ -46,9 +47,18 @@ class UserBlob:
         diff[...] = self.diff
         self._diff = diff
 
+    def lend_diff(self, diff: Array) -> None:
+        """Stand for this gradient, to be read alone, until it is returned."""
+        self._diff, self._lent = diff, True
+
+    def return_diff(self) -> None:
+        """Keep no gradient that was lent."""
+        if self._lent:
+            self.forget_diff()
+
     def forget_diff(self) -> None:
         """The next diff starts at 0."""
-        self._diff = None
+        self._diff, self._lent = None, False
 
     @property
     def shape(self) -> Shape:

@@ -22,8 +22,8 @@ class PythonLayer:
     writes the diffs of the bottoms for which propagate_down is true, and of `blobs`.
 
     A class that sets `on_device` gets the arrays of a GPU themselves, for CuPy or, by
-    `__cuda_array_interface__`, PyCUDA, and shall work on CuPy's current stream. Others
-    get NumPy's copies of them.
+    `__cuda_array_interface__`, PyCUDA, and shall work on CuPy's current stream. The
+    tops' diffs are others' too, to be read alone. Other classes get NumPy's copies.
     """
 
     on_device: ClassVar[bool] = False
