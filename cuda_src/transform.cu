@@ -1,41 +1,24 @@
-// transform_param on uint8 images (N, C, rows, columns): crop, mirror, mean, scale.
-// `cuts` has three numbers a record: first row, first column, mirrored or not.
+// Pictures of bytes as floats: crop, mirror, mean and scale of transform_param.
 #include "common.cuh"
 
-// The pixel of a record's image that falls on (h, w) of the output.
-__device__ inline long long pixel_at(const int* cut, int h, int w,
-                                            int width, int columns) {
-  int column = cut[1] + (cut[2] ? width - 1 - w : w);
-  return (long long)(cut[0] + h) * columns + column;
-}
-
-// y = (x - mean[channel]) * scale; y is (N, channels, height, width).
-extern "C" __global__ void transform_channel_mean(
-    long long n, const unsigned char* x, const int* cuts, const float* mean,
-    float* y, int channels, int height, int width, int rows, int columns,
-    float scale) {
-  GRID_STRIDE_LOOP(i, n) {
-    Place at = place_of(i, height, width);
-    long long record = quotient(at.outer, channels);
-    long long pixel = pixel_at(cuts + 3 * record, (int)at.middle, (int)at.inner,
-                               width, columns);
-    float value = x[at.outer * rows * columns + pixel];
-    y[i] = (value - mean[at.outer - record * channels]) * scale;
-  }
-}
-
-// y = (x - mean at the same pixel) * scale; mean is (channels, rows, columns).
-extern "C" __global__ void transform_mean_image(
-    long long n, const unsigned char* x, const int* cuts, const float* mean,
-    float* y, int channels, int height, int width, int rows, int columns,
-    float scale) {
+// y = (pixel - mean) * scale, of (N, channels, height, width).  A record has six
+// numbers: where its first value is in `pixels`; the steps to the next channel, row and
+// column; where its first value's mean is; the step to the next column's.  The mean's
+// other steps are the same for all records.
+extern "C" __global__ void transform(long long n, const unsigned char* pixels,
+                                     const long long* numbers,
+                                     const float* mean, float* y,
+                                     long long channels, long long height,
+                                     long long width, long long mean_channel,
+                                     long long mean_row, float scale) {
   GRID_STRIDE_LOOP(i, n) {
     Place at = place_of(i, height, width);
     long long record = quotient(at.outer, channels);
     long long channel = at.outer - record * channels;
-    long long pixel = pixel_at(cuts + 3 * record, (int)at.middle, (int)at.inner,
-                               width, columns);
-    float value = x[at.outer * rows * columns + pixel];
-    y[i] = (value - mean[channel * rows * columns + pixel]) * scale;
+    const long long* row = numbers + 6 * record;
+    float value = pixels[row[0] + channel * row[1] + at.middle * row[2] +
+                         at.inner * row[3]];
+    y[i] = (value - mean[row[4] + channel * mean_channel + at.middle * mean_row +
+                         at.inner * row[5]]) * scale;
   }
 }

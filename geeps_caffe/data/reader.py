@@ -19,10 +19,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from geeps_caffe.data.decode import use_one_thread
 from geeps_caffe.data.sampler import Batch, Sampler
 from geeps_caffe.device.array import Array, Shape, Shapes, allocate, count
 from geeps_caffe.device.malloc import keep_small_buffers
+
+Memory: TypeAlias = Callable[[int], Array]  # from bytes to a zeroed block
 
 DEPTH = 3  # batches read ahead
 THREADS = 2
@@ -67,6 +69,7 @@ class Feed(Protocol):
 class _Slot:
     """The buffers of one batch."""
 
+    memory: Memory = allocate
     blocks: list[Array] = field(default_factory=list)  # bytes; they only grow
     tops: tuple[Array, ...] = ()
 
@@ -79,16 +82,18 @@ class _Slot:
     def _array(self, index: int, shape: Shape) -> Array:
         nbytes = 4 * count(shape)
         if index == len(self.blocks):
-            self.blocks.append(allocate(nbytes))
+            self.blocks.append(self.memory(nbytes))
         if self.blocks[index].nbytes < nbytes:
-            self.blocks[index] = allocate(nbytes)
+            self.blocks[index] = self.memory(nbytes)
         return self.blocks[index][:nbytes].view(np.float32).reshape(shape)
 
 
 class _Work:
     """What the threads share. It knows no Reader, so a forgotten one is collected."""
 
-    def __init__(self, feed: Feed, sampler: Sampler, depth: int) -> None:
+    def __init__(
+        self, feed: Feed, sampler: Sampler, depth: int, memory: Memory
+    ) -> None:
         self.feed = feed
         self.sampler = sampler
         self.free: SimpleQueue[_Slot | None] = SimpleQueue()
@@ -97,7 +102,7 @@ class _Work:
         self.ready: dict[int, _Slot | BaseException] = {}
         self._ahead = 0  # the next batch to fetch
         for _ in range(depth):
-            self.free.put(_Slot())
+            self.free.put(_Slot(memory))
 
     def fetch(self) -> tuple[int, Batch | None, Any]:
         """The number of the next batch, the batch, and its records or an error."""
@@ -180,6 +185,7 @@ class Reader:
         self._depth = max(1, depth)
         self._given = threads
         self._threads = max(1, min(threads or THREADS, self._depth))
+        self._memory: Memory = allocate
         self._taken = 0
         self._held: _Slot | None = None
         #: Seconds for which the program has waited for batches.
@@ -199,6 +205,20 @@ class Reader:
         """
         if self._given is None and threads > 0:
             self._threads, self._depth = threads, max(self._depth, threads)
+
+    def use_memory(self, memory: Memory) -> None:
+        """Keep the batches to be read, from the first on, in memory of this kind."""
+        self._memory = memory
+
+    @property
+    def taken(self) -> int:
+        """How many batches were taken, and so the number of the next one."""
+        return self._taken
+
+    def waiting(self) -> tuple[Array, ...] | None:
+        """The next batch if it is there, which stays to be taken; else None."""
+        outcome = self._working().ready.get(self._taken)
+        return outcome.tops if isinstance(outcome, _Slot) else None
 
     def shapes(self) -> Shapes:
         """The shapes of the next batch; waits until it is there."""
@@ -257,7 +277,8 @@ class Reader:
         if self._work is None:
             use_one_thread()
             keep_small_buffers()
-            self._work = work = _Work(self.feed, self.sampler, self._depth + 1)
+            depth = self._depth + 1
+            self._work = work = _Work(self.feed, self.sampler, depth, self._memory)
             threads = [
                 threading.Thread(
                     target=_read_ahead, args=(work,), name="data reader", daemon=True

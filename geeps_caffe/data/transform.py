@@ -68,7 +68,7 @@ class Transform:
 
     def write(self, images: Sequence[Array], places: Array, out: Array) -> None:
         """Transform `images`, uint8 or float32 (C, H, W), into `out` (N, C, H, W)."""
-        cuts = self._cuts(images, places)
+        cuts = self.cuts(images, places)
         step = max(1, _CHUNK // count(out.shape[1:]))
         if step == 1:
             for image, cut, target in zip(images, cuts, out, strict=True):
@@ -78,7 +78,7 @@ class Transform:
             some = slice(start, start + step)
             self._chunk(images[some], cuts[some], out[some])
 
-    def _cuts(self, images: Sequence[Array], places: Array) -> list["_Cut"]:
+    def cuts(self, images: Sequence[Array], places: Array) -> list["Cut"]:
         """Where each image is cut, and whether it is mirrored."""
         crop = self.crop
         rows = [i.shape[1] - (crop[0] if crop else i.shape[1]) for i in images]
@@ -93,10 +93,21 @@ class Transform:
                 columns = below(words[:, 2], np.array(columns) + 1).tolist()
         if not self.random_crop:
             rows, columns = [n // 2 for n in rows], [n // 2 for n in columns]
-        return [_Cut(*c) for c in zip(rows, columns, flips, strict=True)]
+        return [Cut(*c) for c in zip(rows, columns, flips, strict=True)]
+
+    def means(self) -> tuple[Array, tuple[int, int]]:
+        """The mean's numbers, and the steps from one channel and one row to the next.
+
+        0 where there is none. `Cut.mean_place` says where a picture's begin.
+        """
+        if self.mean is not None:
+            _, height, width = self.mean.shape
+            return self.mean.reshape(-1), (height * width, width)
+        values = np.array(self.mean_values or (0,), np.float32)
+        return values, (int(len(values) > 1), 0)
 
     def _chunk(
-        self, images: Sequence[Array], cuts: Sequence["_Cut"], out: Array
+        self, images: Sequence[Array], cuts: Sequence["Cut"], out: Array
     ) -> None:
         values = np.empty(out.shape, images[0].dtype)
         for image, cut, value in zip(images, cuts, values, strict=True):
@@ -111,7 +122,7 @@ class Transform:
         if self.scale != 1:
             np.multiply(out, np.float32(self.scale), out=out)
 
-    def _large(self, image: Array, cut: "_Cut", out: Array) -> None:
+    def _large(self, image: Array, cut: "Cut", out: Array) -> None:
         """One image; its pixels are copied first only where they lie otherwise."""
         values = cut.view(image, out.shape)
         if cut.flip or values.strides[-1] != values.itemsize:
@@ -129,7 +140,7 @@ class Transform:
             return None
         return np.array(self.mean_values, np.float32)[:, None, None]
 
-    def _mean_at(self, cut: "_Cut", shape: Shape) -> Array:
+    def _mean_at(self, cut: "Cut", shape: Shape) -> Array:
         """The mean under a crop, mirrored with it."""
         assert self.mean is not None
         (y, x), (_, height, width) = cut.corner, shape
@@ -137,7 +148,7 @@ class Transform:
         return part[..., ::-1] if cut.flip else part
 
 
-class _Cut:
+class Cut:
     """The crop of one image, from a corner, and whether it is mirrored."""
 
     __slots__ = ("corner", "flip")
@@ -150,6 +161,17 @@ class _Cut:
         """The crop of `image` (C, H, W) as it lies, not mirrored."""
         (y, x), (_, height, width) = self.corner, shape
         return image[:, y : y + height, x : x + width]
+
+    def mean_place(self, mean: Array | None, width: int) -> tuple[int, int]:
+        """The place of the first pixel's mean, and the step from column to column.
+
+        `width` is that of the crop. Means of channels have neither.
+        """
+        if mean is None:
+            return 0, 0
+        (y, x), columns = self.corner, mean.shape[2]
+        first = y * columns + x
+        return (first + width - 1, -1) if self.flip else (first, 1)
 
     def take(self, image: Array, out: Array) -> None:
         """Copy the crop of `image` (C, H, W) into `out`."""

@@ -111,6 +111,7 @@ class CudaDevice:
         """A zeroed NumPy block that the copy engines reach without a detour."""
         if not nbytes:
             return np.zeros(0, np.uint8)
+        self.cupy.cuda.Device(self.index).use()  # this thread may be a new one
         memory = self.cupy.cuda.alloc_pinned_memory(nbytes)
         block = np.frombuffer(memory, np.uint8, nbytes)
         block[...] = 0
@@ -201,6 +202,16 @@ class CudaDevice:
             fill(pointer(device), POISON, device.nbytes, stream.ptr)
 
         return copy_and_poison
+
+    def start_copy_in(self, host: Array, device: Array) -> Call:
+        """Start a copy of pinned memory on the copy-in queue; see `Device`."""
+        queues = self.queues
+        before, after = queues.event(), queues.event()
+        queues.bind_record(COMPUTE, before)()
+        queues.bind_wait(COPY_IN, before)()
+        self.bind_copy_in(host, device)()
+        queues.bind_record(COPY_IN, after)()
+        return queues.bind_wait(COMPUTE, after)
 
     def _copy(
         self, pointers: tuple[int, int], kept: Sequence[Array], kind: int, queue: str

@@ -63,6 +63,13 @@ class Device(Protocol):
         """The way back; with `poison` the block holds NaN then."""
         ...
 
+    def start_copy_in(self, host: Array, device: Array) -> Call:
+        """Start such a copy once all that was computed so far is done.
+
+        What is returned lets all that is computed from then on wait for it.
+        """
+        ...
+
     def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
         """The calls with whatever makes each wait for those that it depends on."""
         ...
@@ -131,6 +138,11 @@ class HostDevice:
                 device[...] = POISON
 
         return copy
+
+    def start_copy_in(self, host: Array, device: Array) -> Call:
+        """A copy, which is done when this returns."""
+        device[...] = host
+        return lambda: None
 
     def in_order(self, steps: Sequence[Step], calls: Sequence[Call]) -> list[Call]:
         """As they are: one runs after the other."""

@@ -144,7 +144,7 @@ class StepFunctions(Protocol):
 
 
 class OtherFunctions(Protocol):
-    """Coins, and rows by number."""
+    """Coins, rows by number, and pictures."""
 
     def dropout(
         self,
@@ -168,6 +168,22 @@ class OtherFunctions(Protocol):
 
     def scatter_add_rows(self, rows: Array, index: Array, table: Array) -> None:
         """Table = 0, then table[index[i]] += rows[i] in the order of i."""
+        ...
+
+    def transform(
+        self,
+        pixels: Array,
+        numbers: Array,
+        mean: Array,
+        mean_steps: tuple[int, int],
+        scale: float,
+        out: Array,
+    ) -> None:
+        """Out (N, C, H, W) = (pixel - mean) scale, of uint8 and float32 values.
+
+        Where a record's values are in `pixels` say its `numbers` (int64, see
+        `data.packed`); in `mean` these too, with the steps by channel and by row.
+        """
         ...
 
 

@@ -18,6 +18,7 @@ from geeps_caffe.execution.shapes import RunTimeShapes
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import Blob, Run, first_elements
 from geeps_caffe.layers.loss import Loss
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.schedule.instructions import Compute, Load
 from geeps_caffe.schedule.plan import Plan
 
@@ -54,7 +55,9 @@ class CodeBinder:
 
     def bind_load(self, position: int, instruction: Load) -> Call:
         """A source's forward into its tops."""
-        node = self.graph.nodes[instruction.node]
+        node, device = self.graph.nodes[instruction.node], self.memory.device
+        if isinstance(node.layer, SourceLayer) and not device.on_host:
+            node.layer.use_device(device, self.xp, self.functions)
         tops = [Blob(self.memory.view(a, position)) for a in instruction.writes]
         return self._forward(node, self._run(node, [], []), [], tops)
 

@@ -29,12 +29,12 @@ class Data(SourceLayer):
         if not param.source:
             raise ValueError("data_param has no source; give the path of a database")
         share = self.share(param.batch_size)
-        transform = read_transform(
+        self.transform = read_transform(
             self.spec.transform_param, self.training, self.setting.seed, self.use
         )
         colour = read_colour(self.spec.transform_param, param.force_encoded_color)
         database = open_database(param.source, enum_name(param, "backend"))
-        feed = RecordFeed(database, transform, colour, tops)
+        feed = RecordFeed(database, self.transform, colour, tops)
         shape, self.varies = feed.survey(share.batch)
         if param.backend == param.LMDB:  # LevelDB would have to read all records
             self.length = len(database)

@@ -30,12 +30,12 @@ class ImageData(SourceLayer):
         if not param.source:
             raise ValueError("image_data_param has no source; give a list of images")
         share = self.share(param.batch_size)
-        transform = read_transform(
+        self.transform = read_transform(
             self.spec.transform_param, self.training, self.setting.seed, self.use
         )
         images = read_image_list(param.source, param.root_folder)
         self.length = len(images)
-        feed = ImageFeed(images, self._form(), transform, tops)
+        feed = ImageFeed(images, self._form(), self.transform, tops)
         sampler = Sampler(self._order(), share, self.length)
         first = int(sampler.batch(0).records[0]) % self.length
         shape, self.varies = feed.survey(share.batch, first)

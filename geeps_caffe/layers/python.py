@@ -117,10 +117,13 @@ class Python(Layer):
 
     def _show_top_diff(self, user: UserBlob, diff: Array) -> None:
         """On a GPU the array itself; else a copy, which the user may write to."""
-        if self.user.on_device and not isinstance(diff, np.ndarray):
+        if self._lends(diff):
             user.lend_diff(diff)
         else:
             user.diff[...] = self._shown(diff)
+
+    def _lends(self, array: Array) -> bool:
+        return self.user.on_device and not isinstance(array, np.ndarray)
 
     def _shown(self, array: Array) -> Array:
         """The array itself, or a copy of one on a GPU."""

@@ -5,9 +5,14 @@ from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 from geeps_caffe.data.order import salt
+from geeps_caffe.data.packed import PackedFeed
 from geeps_caffe.data.reader import Reader
 from geeps_caffe.data.sampler import Share, share
-from geeps_caffe.device.array import Shapes
+from geeps_caffe.data.staging import Staging
+from geeps_caffe.data.transform import Transform
+from geeps_caffe.device.array import ArrayModule, Shapes
+from geeps_caffe.device.device import Device
+from geeps_caffe.engines.functions import Functions
 from geeps_caffe.errors import DataError
 from geeps_caffe.layers.base import Blobs, Layer, Run
 
@@ -27,7 +32,10 @@ class SourceLayer(Layer):
     length: int | None = None  # records of the source, where that is known
     varies = False  # each batch may have other shapes
 
+    transform: Transform | None = None  # of pictures with labels, where they are that
+
     _shapes: Shapes | None = None
+    _staging: Staging | None = None
 
     def open(self) -> tuple[Reader, Shapes]:
         """Open the source and look at its first record.
@@ -63,11 +71,26 @@ class SourceLayer(Layer):
         """Copy the next batch into the tops."""
         del bottom
         try:
+            if self._staging is not None:
+                self._staging.fill([blob.data for blob in top])
+                return
             batch = self.reader.next()
         except DataError as error:
             self._fail(error)
         for blob, values in zip(top, batch, strict=True):
             blob.data[...] = run.xp.asarray(values)
+
+    def use_device(self, device: Device, xp: ArrayModule, functions: Functions) -> None:
+        """From now on the tops are on a device that is not the host.
+
+        Pictures go there as bytes, unless each batch may have a shape of its own.
+        """
+        if self._staging is not None:
+            return
+        transform = None if self.varies else self.transform
+        if transform is not None:
+            self.reader.feed = PackedFeed(self.reader.feed, transform)
+        self._staging = Staging(self.reader, device, xp, functions, transform)
 
     def record(self, item: int) -> str:
         """What an item of the present batch is, for messages."""

@@ -117,6 +117,18 @@ def test_neighbours_beyond_2_31_elements():
     np.testing.assert_allclose(y[-1], expected, 1e-6)
 
 
+def test_pictures_beyond_2_31_elements():
+    """The second is mirrored, so its last value comes from its last row's begin."""
+    height, width = 2**15, 2**15 + 1
+    n = 2 * height * width
+    pixels, y, zero = huge(n, np.uint8), huge(n), np.zeros(1, np.float32)
+    rows = [(0, 0, width, 1, 0, 0), (n // 2 + width - 1, 0, width, -1, 0, 0)]
+    pixels[-width] = 3
+    args = (pixels, np.array(rows, np.int64), zero, y, 1, height, width, 0, 0, 1.0)
+    run_tail("transform.cu", "transform", n, *args)
+    assert y[-1] == 3
+
+
 def test_division_of_indices(tmp_path):
     """quotient() on both sides of 2^32."""
     source = (

@@ -165,6 +165,14 @@ def test_rows_by_number(both, rng):
     both.run("scatter_add_rows", rows, index, table)
 
 
+def test_pictures_of_bytes(both, rng):
+    """Two of 2 x 3 x 4 values, the second mirrored and with its channels last."""
+    pixels = rng.integers(0, 256, 48, np.uint8)
+    numbers = np.array([[0, 12, 4, 1, 0, 1], [24 + 6, 1, 8, -2, 3, -1]], np.int64)
+    mean = floats(rng, 2 * 3 * 4)
+    both.run("transform", pixels, numbers, mean, (12, 4), 0.3, nothing(2, 2, 3, 4))
+
+
 def test_float64_is_for_array_code(double):
     functions = CudaEngine().functions(np.float64)
     assert type(functions) is ArrayFunctions

@@ -6,9 +6,12 @@ from geeps_caffe.engines.cuda.functions.label_ranks import LabelRanks
 from geeps_caffe.engines.cuda.functions.logistic_losses import LogisticCosts
 from geeps_caffe.engines.cuda.functions.recurrent import Steps
 from geeps_caffe.engines.cuda.functions.rows import Rows
+from geeps_caffe.engines.cuda.functions.transform import Transform
 
 
-class KernelFunctions(LabelCosts, LogisticCosts, LabelRanks, Steps, Dropout, Rows):
+class KernelFunctions(
+    LabelCosts, LogisticCosts, LabelRanks, Steps, Dropout, Rows, Transform
+):
     """See `engines.functions.Functions`; for float32."""
 
 

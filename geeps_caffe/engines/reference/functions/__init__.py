@@ -6,9 +6,12 @@ from geeps_caffe.engines.reference.functions.label_ranks import LabelRanks
 from geeps_caffe.engines.reference.functions.logistic_losses import LogisticCosts
 from geeps_caffe.engines.reference.functions.recurrent import Steps
 from geeps_caffe.engines.reference.functions.rows import Rows
+from geeps_caffe.engines.reference.functions.transform import Transform
 
 
-class ArrayFunctions(LabelCosts, LogisticCosts, LabelRanks, Steps, Dropout, Rows):
+class ArrayFunctions(
+    LabelCosts, LogisticCosts, LabelRanks, Steps, Dropout, Rows, Transform
+):
     """See `engines.functions.Functions`."""
 
 
