@@ -110,11 +110,14 @@ class _Run:
             self.watch(value)
 
         every = self.line.integer("log_interval")
+        told = 0  # of one iteration it is asked again at each batch of a test
 
         def requested() -> int:
+            nonlocal told
             iteration = built[0].iteration
             progress.update(iteration)
-            if every > 0 and iteration % every == 0:
+            if every > 0 and iteration % every == 0 and iteration != told:
+                told = iteration
                 text = stats_line(built[0].training)
                 session.log.write(note(f"Iteration {iteration}, {text}"))
             return self.requests.take()

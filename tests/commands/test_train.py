@@ -95,3 +95,11 @@ def test_a_budget_is_announced(job, capsys):
 def test_both_a_snapshot_and_weights_are_too_much(job):
     with pytest.raises(UsageError, match="but not both"):
         main(["-solver=solver.prototxt", "-snapshot=a", "-weights=b"])
+
+
+def test_what_the_server_counts_is_logged_once_for_an_iteration(job, capsys):
+    write_job(job, max_iter=4, test_iter=3)
+    flags = ["-solver=solver.prototxt", "-dtype=float64", "-log_interval=2"]
+    assert main(flags) == 0
+    told = [line for line in log_of(capsys) if ", waited " in line]
+    assert [line.partition(",")[0] for line in told] == ["Iteration 2", "Iteration 4"]
