@@ -9,7 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geeps_caffe.device.array import Array
-from geeps_caffe.errors import EXIT_PARAMETER_SERVER, EXIT_PEER_LOST
+from geeps_caffe.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_PARAMETER_SERVER,
+    EXIT_PEER_LOST,
+)
 from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.cluster import Cluster, make_network
 from geeps_caffe.paramserver.cluster_agent import ClusterAgent
@@ -128,6 +132,7 @@ def _exit_code(agent: Agent, crew: Workers) -> int:
         return EXIT_PARAMETER_SERVER
     if crew.first_failure is not None:
         rank, code = crew.first_failure
-        crew.show_tail(rank)
+        if code != EXIT_INTERRUPTED:  # a stop that was asked for is no failure
+            crew.show_tail(rank)
         return code if code > 0 else EXIT_PEER_LOST
     return 0 if agent.host.failure is None else EXIT_PEER_LOST

@@ -10,6 +10,7 @@ import pytest
 
 from geeps_caffe.errors import (
     EXIT_INPUT,
+    EXIT_INTERRUPTED,
     EXIT_PARAMETER_SERVER,
     EXIT_PEER_LOST,
     PeerLost,
@@ -109,6 +110,12 @@ def test_a_worker_that_fails_by_itself_gives_its_exit_code(tmp_path, output, cap
     assert "which" not in failed
     assert "it ended with exit code 3, see" in survivor
     assert "rank 1: rank one has no data" in caplog.text
+
+
+def test_workers_that_were_asked_to_stop_have_no_log_to_show(tmp_path, output, caplog):
+    assert run(tmp_path, "stop") == EXIT_INTERRUPTED
+    assert all("stopped as asked" in text for text in output())
+    assert "rank 1:" not in caplog.text
 
 
 def test_signals_go_to_all_workers(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geeps_caffe.errors import GeepsCaffeError
+from geeps_caffe.errors import EXIT_INTERRUPTED, GeepsCaffeError
 from geeps_caffe.paramserver import Limits, Table, open_client
 from geeps_caffe.solvers import Hyper
 from tests.paramserver.programs import Program, gradients
@@ -55,6 +55,14 @@ def fail(client, folder):
         print("rank one has no data", flush=True)
         sys.exit(3)
     Program(client, [Table("w", 300)]).start()
+
+
+def stop(client, folder):
+    """Both ranks end as one does that was asked to stop."""
+    client.create_tables([Table("w", 1)])
+    print("stopped as asked", flush=True)
+    client.shutdown()
+    sys.exit(EXIT_INTERRUPTED)
 
 
 def garbage(client, folder):
@@ -119,6 +127,7 @@ MODES = {
     "fail": fail,
     "garbage": garbage,
     "obey": obey,
+    "stop": stop,
     "idle": lambda c, f: c.shutdown(),
 }
 
