@@ -5,8 +5,10 @@ should not have to run once for each misspelt field.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+_SHOWN = 5  # lines that are named of faults with the same wording
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,25 @@ class PrototxtError(Exception):
             return f"{self.path}, byte {self.offset}: {self.faults[0].text}"
         if len(self.faults) == 1:
             return self.faults[0].show_with_caret(self.path)
-        listed = "\n".join(f"  {fault.show(self.path)}" for fault in self.faults)
+        listed = "\n".join(f"  {line}" for line in _listed(self.faults, self.path))
         return f"{self.path}: {len(self.faults)} faults\n{listed}"
+
+
+def _listed(faults: Iterable[Fault], path: str) -> list[str]:
+    """A line for each fault; those of one wording share the line of the first."""
+    alike: dict[str, list[Fault]] = {}
+    for fault in faults:
+        alike.setdefault(fault.text, []).append(fault)
+    return [group[0].show(path) + _also(group[1:]) for group in alike.values()]
+
+
+def _also(faults: Sequence[Fault]) -> str:
+    """Where else the same is wrong: the first few lines, and how many more."""
+    if not faults:
+        return ""
+    lines = ", ".join(str(fault.line) for fault in faults[:_SHOWN])
+    more = f" and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+    return f" (also in line {lines}{more})"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

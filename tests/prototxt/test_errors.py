@@ -20,6 +20,14 @@ def test_several_faults_are_all_listed():
     )
 
 
+def test_faults_of_one_wording_are_listed_once_with_their_lines():
+    faults = [Fault("no name", 1, 1), *(Fault("no layer", n, 3) for n in range(2, 10))]
+    assert str(PrototxtError(faults, "f")) == (
+        "f: 9 faults\n  f:1:1: no name\n"
+        "  f:2:3: no layer (also in line 3, 4, 5, 6, 7 and 2 more)"
+    )
+
+
 def test_the_first_fault_gives_line_and_column():
     error = PrototxtError([Fault("first", 4, 2), Fault("second", 5, 1)], "f")
     assert (error.line, error.column, error.path) == (4, 2, "f")
