@@ -65,6 +65,8 @@ def test_an_unknown_command_is_a_fault_of_usage_with_the_nearest_name(capsys):
         (["train", "-sover", "x"], "did you mean 'solver'"),
         (["train", "-solver"], "flag -solver needs a value"),
         (["train", "-solver", "s", "more"], "unexpected 'more'"),
+        (["train", "mine.prototxt"], "did you mean -solver mine.prototxt?"),
+        (["time", "mine.prototxt"], "did you mean -model mine.prototxt?"),
         (["train", "-solver", "s", "-iterations", "x"], "expected a whole number"),
         (["train", "-solver", "s", "-snapshot=a", "-weights=b"], "but not both"),
         (["train", "-solver", "s", "-workers", "0"], "-workers is 0"),
@@ -79,6 +81,7 @@ def test_faults_of_the_command_line_are_one_line_and_exit_2(words, message, caps
     assert message in error
     assert error.count("\n") == 1
     assert error.startswith(f"geeps-caffe {words[0]}: ")
+    assert error.count(f"{words[0]}: ") == 1
 
 
 def test_a_missing_file_is_a_fault_of_input(tmp_path, monkeypatch, capsys):

@@ -191,11 +191,16 @@ def read_line(argv: list[str], command: str) -> CommandLine:
     if line.text("ps_config"):
         line = parse([*ps_config_flags(line.text("ps_config")), *argv], FLAGS)
     if line.words:
-        raise UsageError(
-            f"{command}: unexpected {line.words[0]!r}; flags begin with '-', and one "
-            "command is given"
-        )
+        raise UsageError(_unexpected(line.words[0], command))
     return line
+
+
+def _unexpected(word: str, command: str) -> str:
+    """What to say of a word that is no flag; a prototxt alone lacks its flag."""
+    if word.endswith(".prototxt"):
+        flag = "-solver" if command == "train" else "-model"
+        return f"unexpected {word!r}; did you mean {flag} {word}?"
+    return f"unexpected {word!r}; flags begin with '-', and one command is given"
 
 
 def memory_of(line: CommandLine) -> str:

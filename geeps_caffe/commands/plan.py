@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     """Print the plans of a solver's nets, or of one model; returns 70 if one is bad."""
     line = read_line(argv, "plan")
     if bool(line.text("solver")) == bool(line.text("model")):
-        raise UsageError("plan: give either -solver FILE or -model FILE")
+        raise UsageError("give either -solver FILE or -model FILE")
     nets = _solver_nets(line) if line.text("solver") else _model(line)
     faults = 0
     plans: list[Plan] = []
@@ -75,7 +75,8 @@ def _advice(
 ) -> Iterator[str]:
     yield from memory_lines(net, settings)
     if settings.memory is not None and named is not None:
-        yield batch_line(named, settings, trains=bool(net.table_of))
+        trains, by_rows = bool(net.table_of), net.options.by_rows
+        yield batch_line(named, settings, trains, by_rows)
 
 
 def _job(plans: list[Plan], limited: bool) -> str:
@@ -108,7 +109,7 @@ def _solver_nets(line: CommandLine) -> Iterator[Titled]:
 def _model(line: CommandLine) -> Iterator[Titled]:
     phase = line.text("phase") or "TRAIN"
     if phase not in ("TRAIN", "TEST"):
-        raise UsageError(f'plan: -phase is {phase!r}; it must be "TRAIN" or "TEST"')
+        raise UsageError(f'-phase is {phase!r}; it must be "TRAIN" or "TEST"')
     path, settings = line.text("model"), run_settings(line)
     _, named = read_model(
         path, phase, line.integer("level"), stages_of(line), settings.made_up

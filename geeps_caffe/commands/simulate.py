@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
     """Print step times against memory for a solver's training net, or a model."""
     line = read_line(argv, "simulate")
     if bool(line.text("solver")) == bool(line.text("model")):
-        raise UsageError("simulate: give either -solver FILE or -model FILE")
+        raise UsageError("give either -solver FILE or -model FILE")
     for title, net in _solver_net(line) if line.text("solver") else _model(line):
         print(f"{title}\n")
         print("\n".join(_Report(line, net).lines()))

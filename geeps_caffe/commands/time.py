@@ -32,11 +32,9 @@ def main(argv: list[str]) -> int:
     require(line, "model", "Need a model definition to time.")
     phase = line.text("phase") or "TRAIN"
     if phase not in ("TRAIN", "TEST"):
-        raise UsageError(f'time: -phase is {phase!r}; it must be "TRAIN" or "TEST"')
+        raise UsageError(f'-phase is {phase!r}; it must be "TRAIN" or "TEST"')
     if line.integer("iterations") < 1:
-        raise UsageError(
-            f"time: -iterations is {line.integer('iterations')}; give 1 up"
-        )
+        raise UsageError(f"-iterations is {line.integer('iterations')}; give 1 up")
     weights = [name for name in line.text("weights").split(",") if name]
     for name in weights:
         check_weights(name)
