@@ -30,6 +30,7 @@ def choose_device(
     if not found and engine == "cuda":
         return (0,)  # opening it says what is missing
     if not found:
+        _numbers(wish or "all")
         text = f"-gpu {wish}" if wish else "solver_mode: GPU (Caffe's default)"
         session.warn(f"{text}, but there is no usable GPU here: computing on the CPU")
         session.say(where, "Use CPU.")
@@ -48,12 +49,9 @@ def read_gpus(text: str, found: int) -> tuple[int, ...]:
     Raises:
         UsageError: it is none, or twice the same.
     """
+    gpus = _numbers(text)
     if text == "all":
         return tuple(range(found))
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise UsageError(f"-gpu is {text!r}; give numbers separated by ',' or all")
-    gpus = tuple(int(part) for part in parts)
     if max(gpus) >= found:
         raise UsageError(
             f"-gpu is {text!r}; this machine has {found} usable GPUs, from 0 up"
@@ -61,6 +59,14 @@ def read_gpus(text: str, found: int) -> tuple[int, ...]:
     if len(set(gpus)) < len(gpus):
         raise UsageError(f"-gpu is {text!r}; a GPU is named twice")
     return gpus
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """The numbers as they stand, none for all; whatever the machine has."""
+    parts = [part.strip() for part in text.split(",")]
+    if text != "all" and not all(part.isdecimal() for part in parts):
+        raise UsageError(f"-gpu is {text!r}; give numbers separated by ',' or all")
+    return () if text == "all" else tuple(int(part) for part in parts)
 
 
 def wanted_gpus(line: CommandLine) -> tuple[int, ...]:

@@ -64,6 +64,11 @@ def test_what_names_no_gpus_is_refused(text):
         read_gpus(text, 2)
 
 
+def test_what_names_no_gpus_is_refused_without_a_gpu_too():
+    with pytest.raises(UsageError, match="-gpu is 'one'"):
+        choose(["-gpu=one"])
+
+
 def test_ranks_take_turns_with_the_gpus():
     line = read_line([], "train")
     found = [run_settings(line, rank, 4, (0, 2)) for rank in range(4)]
