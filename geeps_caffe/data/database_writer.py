@@ -53,7 +53,11 @@ class DatabaseWriter:
             raise InputError(
                 f"database {describe(path)} can't be made: {error.strerror}"
             ) from error
-        self._store: _Store = WRITERS[backend](self._part, map_bytes)
+        try:
+            self._store: _Store = WRITERS[backend](self._part, map_bytes)
+        except Exception:
+            shutil.rmtree(self._part, ignore_errors=True)
+            raise
         self._waiting: list[tuple[bytes, bytes]] = []
         self._nbytes = 0
         self.written = 0

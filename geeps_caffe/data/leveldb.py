@@ -91,7 +91,7 @@ def plyvel() -> Any:
     except ImportError as error:
         raise DataError(
             "LevelDB needs another package: pip install 'geeps-caffe[leveldb]'; or "
-            "use LMDB (`backend: LMDB`)"
+            "use LMDB (`backend: LMDB`; of a tool, -backend lmdb)"
         ) from error
     return library
 

@@ -1,10 +1,11 @@
 import os
+import sys
 
 import pytest
 
 from geeps_caffe.data import open_database
 from geeps_caffe.data.database_writer import DatabaseWriter
-from geeps_caffe.errors import InputError
+from geeps_caffe.errors import DataError, InputError
 
 
 @pytest.fixture(params=["lmdb", "leveldb"])
@@ -70,3 +71,10 @@ def test_a_place_that_can_not_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match="can't be made"):
         DatabaseWriter(str(tmp_path / "file" / "db"), "lmdb")
+
+
+def test_a_library_that_is_missing_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plyvel", None)
+    with pytest.raises(DataError, match="pip install"):
+        DatabaseWriter(str(tmp_path / "db"), "leveldb")
+    assert os.listdir(tmp_path) == []
