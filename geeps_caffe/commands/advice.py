@@ -45,20 +45,24 @@ def without_loss(net: PlannedNet, settings: RunSettings, least: int) -> int:
     return memory_without_loss(least, max(whole, least), plan_for, loss_of)
 
 
-def batch_line(named: NamedNet, settings: RunSettings, trains: bool) -> str:
+def batch_line(
+    named: NamedNet, settings: RunSettings, trains: bool, by_rows: bool = False
+) -> str:
     """The largest batch whose plan keeps the budget."""
     assert settings.memory is not None
     now = batch_of(named.source, named.state)
     if now is None:
         return "largest batch         not known: no source layer tells its batch"
     try:
-        most = largest_batch(named, settings, trains)
+        most = largest_batch(named, settings, trains, by_rows)
     except InputError as error:
         return f"largest batch         not known: with another one, {error}"
     return f"largest batch         {most:>15,} records (now {now:,})"
 
 
-def largest_batch(named: NamedNet, settings: RunSettings, trains: bool) -> int:
+def largest_batch(
+    named: NamedNet, settings: RunSettings, trains: bool, by_rows: bool = False
+) -> int:
     """Records in the largest batch that fits; 0 if not even one does.
 
     Raises:
@@ -71,7 +75,9 @@ def largest_batch(named: NamedNet, settings: RunSettings, trains: bool) -> int:
         source = with_batch(named.source, named.state, batch)
         other = replace(named, source=source)
         backward = named.state.phase == "TRAIN"
-        with unbound_net(other, settings, backward=backward, trains=trains) as net:
+        with unbound_net(
+            other, settings, backward=backward, trains=trains, by_rows=by_rows
+        ) as net:
             return least_of(net.program) <= memory
 
     low, high = 0, 1

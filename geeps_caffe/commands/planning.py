@@ -15,6 +15,7 @@ from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, without_data
 from geeps_caffe.execution.nets import solver_nets as named_nets
 from geeps_caffe.execution.plans import plan_net, planning_of
+from geeps_caffe.execution.surroundings import updates_by_rows
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.base import Setting
@@ -33,6 +34,7 @@ def unbound_net(
     backward: bool = False,
     trains: bool = False,
     bodies: int = 1,
+    by_rows: bool = False,
 ) -> Iterator[PlannedNet]:
     """A net that is compiled and not bound yet.
 
@@ -42,6 +44,7 @@ def unbound_net(
         backward: with a backward pass, where any layer has one.
         trains: with tables and updates.
         bodies: batches whose gradients are added up (iter_size).
+        by_rows: as of `updates_by_rows`.
     """
     setting = Setting(
         rank=settings.rank,
@@ -56,6 +59,7 @@ def unbound_net(
         and any(node.needs_backward for node in graph.nodes),
         accumulate=bodies > 1,
         keep=kept_values(graph),
+        by_rows=by_rows,
         param_cache=settings.param_cache,
         without=frozenset(settings.without),
     )
@@ -95,7 +99,10 @@ def solver_nets(
     """The nets of a solver, compiled one after the other, with a title for each."""
     nets = named_nets(solver, path, NetState(), made_up=settings.made_up)
     bodies = solver.iter_size
-    with unbound_net(nets.training, settings, trains=True, bodies=bodies) as net:
+    by_rows = updates_by_rows(solver, settings)
+    with unbound_net(
+        nets.training, settings, trains=True, bodies=bodies, by_rows=by_rows
+    ) as net:
         yield f"Training net {net.graph.name!r} of {path}", net
     for index, named in enumerate(nets.tests):
         with unbound_net(named, settings) as net:

@@ -37,6 +37,13 @@ def plain_layout(shape: Shape, dtype: npt.DTypeLike = np.float32) -> Layout:
     return Layout("plain", count(shape) * np.dtype(dtype).itemsize)
 
 
+def plain_rows(shape: Shape, layout: Layout, rows: int) -> Layout | None:
+    """`Engine.rows_layout` of an engine that has no layouts but plain ones."""
+    if not layout.plain or not shape or rows > shape[0]:
+        return None
+    return Layout("plain", layout.nbytes // shape[0] * rows)
+
+
 @dataclass(frozen=True)
 class Request:
     """One pass of an operation over arrays of given shapes.
@@ -177,6 +184,14 @@ class Engine(Protocol):
         dtype: npt.DTypeLike,
     ) -> Call:
         """The call that copies an array from one layout to another."""
+        ...
+
+    def rows_layout(self, shape: Shape, layout: Layout, rows: int) -> Layout | None:
+        """How `rows` rows (axis 0) lie, where each so many rows lie together.
+
+        None where an array of this shape and layout can't be cut so: the first slice
+        must begin where the array does, and each other where the one before ends.
+        """
         ...
 
     def bind_momentum(

@@ -1,6 +1,7 @@
 """Binds the instructions of a plan to arrays: a call for each."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from geeps_caffe.engines.engine import Call, Engine, Request
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.execution.layer_code import CodeBinder
 from geeps_caffe.execution.memory import PlanMemory
+from geeps_caffe.execution.update_rows import bind_rows
 from geeps_caffe.schedule.instructions import (
     Accumulate,
     Clock,
@@ -21,6 +23,7 @@ from geeps_caffe.schedule.instructions import (
     SwapIn,
     SwapOut,
     Table,
+    UpdateRows,
 )
 
 _LARGE = 1 << 16  # elements of arrays that several threads add faster than one
@@ -31,6 +34,10 @@ class Tables(Protocol):
 
     def call(self, ordinal: int, instruction: Table | Clock) -> Call:
         """The call behind the plan's `ordinal`-th Table or Clock instruction."""
+        ...
+
+    def bind_part(self, key: str, start: int, update: Array) -> Call:
+        """The call that updates a param's elements from `start` on."""
         ...
 
 
@@ -83,6 +90,12 @@ class Binder:
                 assert self._tables is not None
                 self._ordinal += 1
                 return self._tables.call(self._ordinal - 1, instruction)
+            case UpdateRows():
+                assert self._tables is not None
+                part = partial(self._tables.bind_part, instruction.key)
+                return bind_rows(
+                    self._memory, self._engine, part, position, instruction
+                )
             case SwapIn() | SwapOut():
                 return self._bind_swap(position, instruction)
 

@@ -37,6 +37,18 @@ def own_client(settings: RunSettings, engine: Engine) -> Client:
     return Client(LocalStore(engine.bind_momentum, tables), settings.overlap)
 
 
+def updates_by_rows(solver: Any, settings: RunSettings) -> bool:
+    """Whether a single process may apply updates while gradients are made.
+
+    Not where someone sees gradients (Python, debug_info), where several are added up,
+    or where their norm is needed first.
+    """
+    watched = settings.keep_all or solver.debug_info
+    whole = solver.iter_size > 1 or solver.clip_gradients >= 0
+    elsewhere = settings.ranks > 1 or settings.param_cache is not None
+    return settings.update == "shard" and not (watched or whole or elsewhere)
+
+
 def limits_of(settings: RunSettings, engine: Engine) -> Limits:
     """The memory that the nets of a run may use; under a budget they take turns."""
     turns = TurnArena(settings.memory, engine.device) if settings.memory else None

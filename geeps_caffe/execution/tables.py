@@ -141,6 +141,11 @@ class ParamTables:
         if self.body == len(self._handles) - 1:
             self.client.clock()
 
+    def bind_part(self, key: str, start: int, update: Array) -> Call:
+        """The call that updates a param's elements from `start` on; see Client."""
+        table = self._program.tables[key]
+        return self.client.bind_part(table, self.offsets[key] + start, update)
+
     # -- memory ----------------------------------------------------------------
 
     def lend(self, memory: ParamMemory) -> None:

@@ -26,6 +26,7 @@ from geeps_caffe.execution.surroundings import (
     limits_of,
     own_client,
     run_seed,
+    updates_by_rows,
     with_reach,
 )
 from geeps_caffe.execution.tables import ParamTables
@@ -59,6 +60,7 @@ class Training:
         self.engine = engine_of(settings)
         settings = with_reach(settings, self.engine, client)
         self.solver, self.settings = solver, settings
+        self._own = client is None  # the store is in this process, ours alone
         self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)
         self._times = LayerTimes() if settings.times else None
@@ -94,6 +96,7 @@ class Training:
             keep_all=settings.keep_all,
             accumulate=settings.keep_all or self.bodies > 1,
             keep=kept_values(graph),
+            by_rows=self._own and updates_by_rows(self.solver, settings),
             param_cache=settings.param_cache,
             # debug_info is about every blob.
             without=frozenset(PASSES if self.solver.debug_info else settings.without),

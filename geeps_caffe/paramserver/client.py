@@ -53,6 +53,7 @@ Around it
     request(flags), requested()     bits or-ed over all workers, which all see alike
     memory(table), update_memory(table)     addresses of leases, to bind them once
     blocks()                        the host memory behind all of them
+    bind_part(table, start, update) -> call     updates some elements before the rest
     clipping(), stats(), shutdown()
 
 A lease is the owner's memory, not a copy (but for rows that do not lie together, and
@@ -61,7 +62,7 @@ holds no defined values. A whole table is leased as a flat array of `size` eleme
 chosen rows as an array of shape (rows, row_width).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -70,6 +71,7 @@ from geeps_caffe.errors import ParameterServerError, unknown
 from geeps_caffe.paramserver.assignments import Assignments
 from geeps_caffe.paramserver.follower import Follower
 from geeps_caffe.paramserver.leases import Lease
+from geeps_caffe.paramserver.parts import TakesParts
 from geeps_caffe.paramserver.recording import Kind
 from geeps_caffe.paramserver.stats import TableStats
 from geeps_caffe.paramserver.store import Store
@@ -218,6 +220,22 @@ class Client(VirtualClient):
     def blocks(self) -> tuple[Array, ...]:
         """The host memory in which leases lie, for devices that copy from there."""
         return self._store.blocks()
+
+    def bind_part(self, table: str, start: int, update: Array) -> Callable[[], None]:
+        """A call that updates the elements from `start` on with what is in `update`.
+
+        It is made while the program has the update of the table open, and no lease on
+        a read of it. `update` hands in the rest. For a worker alone, without clipping.
+
+        Raises:
+            ParameterServerError: the table's owner takes whole updates only.
+        """
+        if not isinstance(self._store, TakesParts):
+            raise ParameterServerError(
+                f"table {table!r}: only a single process updates a part of a table"
+            )
+        apply = self._store.bind_part(self._known.find(table), start, update)
+        return lambda: apply(self._hyper)
 
     def assign(self, table: str, values: Array) -> None:
         """Replace the table's values; all workers see it after the next `barrier`.

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from geeps_caffe.device.array import Array, allocate
+from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.applier import Applier
 from geeps_caffe.paramserver.fused import BindMomentum
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.on_device import DeviceApplier, DeviceTables
-from geeps_caffe.paramserver.reduction import Reduction
+from geeps_caffe.paramserver.parts import ALONE, ApplyPart, Parts
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.stats import Stats
 from geeps_caffe.solvers import Clipping, Hyper, clip, normalization
-
-_ALONE = Reduction("sum", [1.0])  # of one update, whatever the reduction
 
 
 class LocalStore:
@@ -38,6 +37,7 @@ class LocalStore:
         self.stats = Stats(0, 1)
         self._flags = 0
         self._clipping: Clipping | None = None
+        self._parts: dict[int, Parts] = {}  # of tables that are updated so
         self._waiting: list[int] = []  # tables whose clock needs the norm of all
 
     def create(self, scheme: Scheme) -> None:
@@ -54,6 +54,14 @@ class LocalStore:
         if self._tables:
             return self._tables.applier(scheme, table, weights, history)
         return Applier(scheme, table, weights, history, bind=self._bind)
+
+    def bind_part(self, table: int, start: int, update: Array) -> ApplyPart:
+        """See `parts`."""
+        if self._tables is not None:
+            raise ParameterServerError("tables on a device are updated as a whole")
+        if table not in self._parts:
+            self._parts[table] = Parts(self._memory, table, self._bind)
+        return self._parts[table].bind(start, update)
 
     def weights(self, table: int) -> Array:
         """The only copy there is, slack or not."""
@@ -87,7 +95,7 @@ class LocalStore:
         if not self._waiting:
             return
         squares = [
-            self._appliers[t].squares([self.gradient(t)], _ALONE) for t in self._waiting
+            self._appliers[t].squares([self.gradient(t)], ALONE) for t in self._waiting
         ]
         self._clipping = clip(hyper, squares)
         for table in self._waiting:
@@ -95,7 +103,11 @@ class LocalStore:
         self._waiting.clear()
 
     def _apply(self, table: int, hyper: Hyper, scale: float) -> None:
-        self._appliers[table].apply([self.gradient(table)], _ALONE, hyper, scale)
+        parts = self._parts.get(table)
+        if parts is not None and parts.begun:
+            parts.apply_rest(self.gradient(table), hyper, scale)
+            return
+        self._appliers[table].apply([self.gradient(table)], ALONE, hyper, scale)
 
     def settled(self, table: int, clock: int) -> Array:
         """The array itself."""

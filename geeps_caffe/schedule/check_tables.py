@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from geeps_caffe.schedule.faults import Fault
-from geeps_caffe.schedule.instructions import Clock, Instruction, Table
+from geeps_caffe.schedule.instructions import Clock, Instruction, Table, UpdateRows
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.program import Program
 
@@ -32,6 +32,7 @@ class _Leases:
         self._updates: Counter[str] = Counter()
         self._clocks = 0
         self._of: dict[str, tuple[str, str]] = {}  # array -> lease that it needs
+        self._changed: set[str] = set()  # params that have their update already
         for key, table in program.tables.items():
             if key in program.params:
                 self._of[program.params[key]] = ("post_read", table)
@@ -46,6 +47,9 @@ class _Leases:
                 yield from self._begin("update", table)
             case Table(call, table):
                 yield from self._finish(call, table)
+            case UpdateRows():
+                yield from self._update(instruction)
+                yield from self._use(instruction)
             case Clock():
                 self._clocks += 1
                 yield from self._clock()
@@ -65,6 +69,15 @@ class _Leases:
         self._open.discard((call, table))
         self._updates[table] += call == "update"
 
+    def _update(self, instruction: UpdateRows) -> Iterator[str]:
+        """The weights change now: nobody may read them, and nobody will."""
+        table = instruction.table
+        if ("update", table) not in self._open:
+            yield f"updates {instruction.key!r} without a pre_update of {table!r}"
+        if ("post_read", table) in self._open:
+            yield f"updates {instruction.key!r} while there is a lease on {table!r}"
+        self._changed.add(self._program.params[instruction.key])
+
     def _clock(self) -> Iterator[str]:
         if self._clocks > 1:
             yield "is not the first of the iteration"
@@ -79,6 +92,8 @@ class _Leases:
         touched = dict.fromkeys(instruction.reads + instruction.writes)
         for name in touched:
             lease = self._of.get(name)
+            if name in self._changed:
+                yield f"uses {name!r} after its update"
             if lease is not None and lease not in self._open:
                 opening = "read" if lease[0] == "post_read" else "pre_update"
                 yield f"uses {name!r} without a {opening} of table {lease[1]!r}"

@@ -187,6 +187,45 @@ class Table:
 
 
 @dataclass(frozen=True)
+class UpdateRows:
+    """Gradients of a layer's weights, some rows at a time, each handed in at once.
+
+    Ports are those of the backward pass; the array at `param0.diff` holds `rows` rows.
+    `request` and `last` ask for the gradients of so many rows, and of those that are
+    left at the end. The scratch holds their columns of the top's diff as well.
+    """
+
+    node: int
+    name: str
+    key: str  # of the weights
+    table: str
+    ports: tuple[tuple[str, str], ...]
+    rows: int
+    request: Request
+    description: Description
+    last: tuple[Request, Description] | None
+    scratch: str
+    queue: str = "push"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What gradients are made of."""
+        return tuple(a for p, a in self.ports if p in ("bottom0", "top0.diff"))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The rows, the bias's gradient and the scratch."""
+        written = (a for p, a in self.ports if p in ("param0.diff", "param1.diff"))
+        return (*written, self.scratch)
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        how = self.description.implementation
+        return f"update {self.name} by {self.rows} rows [{how}]"
+
+
+@dataclass(frozen=True)
 class Clock:
     """The end of an iteration's accesses to the tables."""
 
@@ -227,5 +266,14 @@ class SwapIn:
 
 
 Instruction: TypeAlias = (
-    Load | Compute | Reorder | Fill | Accumulate | Table | Clock | SwapOut | SwapIn
+    Load
+    | Compute
+    | Reorder
+    | Fill
+    | Accumulate
+    | Table
+    | UpdateRows
+    | Clock
+    | SwapOut
+    | SwapIn
 )

@@ -24,6 +24,8 @@ class Options:
     keep: frozenset[str] = frozenset()
     #: Names of `passes` that are not to run.
     without: frozenset[str] = frozenset()
+    #: Nobody reads gradients of tables: an update may be applied as it is made.
+    by_rows: bool = False
     #: Params and gradients pass through the arena (a device that can't reach leases).
     param_cache: ParamCache | None = None
 

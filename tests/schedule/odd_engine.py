@@ -64,6 +64,9 @@ class OddEngine:
 
         return run
 
+    def rows_layout(self, shape, layout, rows):
+        return self.plain.rows_layout(shape, layout, rows)
+
     def bind_reorder(self, shape, source, target, dtype):
         like = np.empty(shape, dtype)
 

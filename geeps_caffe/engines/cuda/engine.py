@@ -132,6 +132,9 @@ class CudaEngine:
         assert on_device, f"{port} is not on the GPU"
         return array
 
+    def rows_layout(self, shape: Shape, layout: Layout, rows: int) -> Layout | None:
+        """None: a table on the device is updated as a whole, by one kernel."""
+
     def bind_momentum(
         self, weights: Array, grad: Array, history: Array, momentum: float
     ) -> None:

@@ -9,7 +9,15 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
 from geeps_caffe.device.device import Device, HostDevice
-from geeps_caffe.engines.engine import Call, Description, Draw, Layout, Request, Updates
+from geeps_caffe.engines.engine import (
+    Call,
+    Description,
+    Draw,
+    Layout,
+    Request,
+    Updates,
+    plain_rows,
+)
 from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
@@ -124,6 +132,12 @@ class OneDnnEngine:
             second = self.bind_reorder(shape, (between, plain), target, dtype)
             return in_turn([first, second])
         return self._copy((read, mine), (written, yours))
+
+    def rows_layout(self, shape: Shape, layout: Layout, rows: int) -> Layout | None:
+        """Rows lie together by blocks, if no other axis is outside of theirs."""
+        if layout.plain:
+            return plain_rows(shape, layout, rows)
+        return self.kit.layouts.rows(shape, layout, rows)
 
     def bind_momentum(
         self, weights: Array, grad: Array, history: Array, momentum: float

@@ -96,6 +96,20 @@ class Layouts:
             self._known[key] = self._remake(layout.name, shape)
         return self._known[key]
 
+    def rows(self, shape: Shape, layout: Layout, rows: int) -> Layout | None:
+        """The layout of so many rows of an array; see `Engine.rows_layout`."""
+        whole = self.own(layout, shape)
+        if whole.dims != shape or rows > shape[0] or rows % _block(whole, 0):
+            return None
+        if _outer(whole)[0][0] != 0 or not _dense(whole):
+            return None
+        found = Layout(layout.name, whole.nbytes // whole.padded_dims[0] * rows)
+        try:
+            part = self.own(found, (rows, *shape[1:]))
+        except OneDnnError:
+            return None  # the name was made up here, for the whole alone
+        return found if part.nbytes == found.nbytes else None
+
     def _turned(self, md: Md, view: View) -> Md:
         if view.swap is None:
             return md

@@ -16,6 +16,7 @@ from geeps_caffe.engines.engine import (
     Request,
     Updates,
     plain_layout,
+    plain_rows,
 )
 from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.reference import DEFINITIONS
@@ -82,6 +83,10 @@ class ReferenceEngine:
         assert source[1].plain and target[1].plain, "the reference knows plain arrays"
         read, written = source[0].reshape(shape), target[0].reshape(shape)
         return partial(np.copyto, written, read)
+
+    def rows_layout(self, shape: Shape, layout: Layout, rows: int) -> Layout | None:
+        """Any rows of a plain array lie together."""
+        return plain_rows(shape, layout, rows)
 
     def bind_momentum(
         self, weights: Array, grad: Array, history: Array, momentum: float

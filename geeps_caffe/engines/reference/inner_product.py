@@ -22,8 +22,8 @@ def forward(operation: InnerProduct, xp: ArrayModule, ports: Ports) -> None:
 
 def backward(operation: InnerProduct, xp: ArrayModule, ports: Ports) -> None:
     """The gradients that are asked for."""
-    w = ports["param0"]
     if "bottom0.diff" in ports:
+        w = ports["param0"]
         dx, dy = _matrices(operation, ports["bottom0.diff"], ports["top0.diff"])
         xp.matmul(dy, w.T if operation.transpose else w, out=dx)
     if "param0.diff" in ports:

@@ -13,6 +13,7 @@ from geeps_caffe.errors import UsageError, unknown
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.schedule.passes.activations import fuse_activations
 from geeps_caffe.schedule.passes.norms import merge_norms
+from geeps_caffe.schedule.passes.rows import update_by_rows
 from geeps_caffe.schedule.passes.unread import drop_unread
 from geeps_caffe.schedule.program import Options, Program
 
@@ -23,6 +24,7 @@ GRAPH_PASSES: Mapping[str, GraphPass] = {"norms": merge_norms}
 PROGRAM_PASSES: Mapping[str, ProgramPass] = {
     "activations": fuse_activations,
     "unread": drop_unread,
+    "rows": update_by_rows,
 }
 NAMES = (*GRAPH_PASSES, *PROGRAM_PASSES)
 

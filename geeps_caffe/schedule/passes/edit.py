@@ -11,19 +11,27 @@ def edited(
     program: Program,
     new: Mapping[int, Instruction],
     gone: Collection[int],
+    behind: Mapping[int, Instruction] | None = None,
 ) -> Program:
     """A copy with other instructions at some positions, and without those `gone`.
+
+    Those in `behind` are added, each behind the one at its position.
 
     Arrays that no instruction touches any more are left out too, unless they hold
     values from step to step or are params.
     """
-    kept = [i for i in range(len(program.instructions)) if i not in gone]
-    instructions = [new.get(i, program.instructions[i]) for i in kept]
+    behind = behind or {}
+    rows: list[tuple[int, Instruction]] = []  # each with the position it came from
+    for i, entry in enumerate(program.instructions):
+        if i not in gone:
+            rows.append((i, new.get(i, entry)))
+        if i in behind:
+            rows.append((i, behind[i]))
     found = replace(
         program,
-        instructions=instructions,
-        owners=[program.owners[i] for i in kept],
-        backward_start=sum(i < program.backward_start for i in kept),
+        instructions=[entry for _, entry in rows],
+        owners=[program.owners[i] for i, _ in rows],
+        backward_start=sum(i < program.backward_start for i, _ in rows),
     )
     return _without_dead_arrays(found)
 

@@ -82,3 +82,19 @@ def test_padding_and_strides_of_its_own_are_in_the_name(api):
 def test_an_unknown_name_is_refused(api, name):
     with pytest.raises(OneDnnError, match=f"no layout '{name}' for an array of shape"):
         Layouts(api).own(Layout(name, 0), (2, 3, 4, 5))
+
+
+@pytest.mark.parametrize("name", ["AB16b32a", "AB16b16a"])
+def test_rows_that_are_whole_blocks_lie_together(api, name):
+    layouts = Layouts(api)
+    whole = layouts.name(tagged(api, name, (96, 40)), view((96, 40)))
+    found = layouts.rows((96, 40), whole, 32)
+    assert (found.name, 3 * found.nbytes) == (name, whole.nbytes)
+    assert layouts.rows((96, 40), whole, 24) is None
+    assert layouts.rows((96, 40), whole, 128) is None
+
+
+def test_rows_do_not_lie_together_inside_of_another_axis(api):
+    layouts = Layouts(api)
+    whole = layouts.name(tagged(api, "BA16a16b", (96, 40)), view((96, 40)))
+    assert layouts.rows((96, 40), whole, 32) is None
