@@ -23,7 +23,7 @@ OWN = (
 )
 FLAGS = (*OWN, *(flag for flag in ALL_FLAGS if flag.name in _SHARED))
 FOLDER = "geeps-caffe-quickstart"
-FILES = ("train_val.prototxt", "solver.prototxt")
+FILES = ("train_val.prototxt", "solver.prototxt", "deploy.prototxt")
 _USAGE = f"""quickstart: Train LeNet on 4,000 handwritten digits, test it on others.
 Usage:
     quickstart [FLAGS] [FOLDER]

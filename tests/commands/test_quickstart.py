@@ -21,6 +21,7 @@ def test_files_that_are_there_are_kept(tmp_path, wheel):  # noqa: F811
     prepare(tmp_path, wheel)
     assert (tmp_path / "solver.prototxt").read_text() == "mine"
     assert (tmp_path / "train_val.prototxt").exists()
+    assert (tmp_path / "deploy.prototxt").exists()
     assert (tmp_path / "digits_test_lmdb").is_dir()
 
 
