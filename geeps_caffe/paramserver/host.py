@@ -67,8 +67,10 @@ class Host:
 
     @property
     def busy(self) -> bool:
-        """Whether `work` has something to do."""
-        return self._shard is not None and self._shard.busy
+        """Whether `work` has something to do; after a failure it has not."""
+        if self._shard is None or self.failure is not None:
+            return False
+        return self._shard.busy
 
     @property
     def over(self) -> bool:

@@ -22,8 +22,11 @@ class Agreement:
         """A local worker's tables; returns them when all workers here agree.
 
         Raises:
-            ParameterServerError: another worker has proposed others.
+            ParameterServerError: another worker has proposed others, or this one
+                proposes again.
         """
+        if rank in self._proposals:
+            raise ParameterServerError(f"rank {rank} proposes tables a second time")
         scheme = read_scheme(proposal.scheme)
         for other, known in self._proposals.items():
             if known.digest != scheme.digest:
@@ -35,7 +38,13 @@ class Agreement:
         return self._local
 
     def ready(self, host: int, digest: bytes, text: str) -> None:
-        """All workers of another host agree."""
+        """All workers of another host agree.
+
+        Raises:
+            ParameterServerError: it has said so before.
+        """
+        if host in self._ready:
+            raise ParameterServerError("it is ready with its tables a second time")
         self._ready[host] = digest, text
 
     def reached(self) -> Scheme | None:

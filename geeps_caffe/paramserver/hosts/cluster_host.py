@@ -105,8 +105,10 @@ class ClusterHost:
 
     @property
     def busy(self) -> bool:
-        """Whether `work` has something to do."""
-        return self._tables is not None and self._tables.busy
+        """Whether `work` has something to do; after a failure it has not."""
+        if self._tables is None or self.failure is not None:
+            return False
+        return self._tables.busy
 
     @property
     def over(self) -> bool:
@@ -221,7 +223,10 @@ class ClusterHost:
     def work(self) -> Outgoing:
         """Do one piece of the arithmetic that is due."""
         assert self._tables is not None
-        return self._ranked(self._tables.work())
+        try:
+            return self._ranked(self._tables.work())
+        except ParameterServerError as error:
+            return self._refuse(str(error))
 
     # Other hosts
 
