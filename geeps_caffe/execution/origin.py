@@ -11,15 +11,19 @@ from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.schedule.instructions import SwapIn
 
-_PASSING = frozenset({"Split", "Reshape", "Flatten"})  # items stay in their order
+#: Layers behind which items are what they were, if there are as many.
+_PASSING = frozenset({"Split", "Reshape", "Flatten"})
 
 
 def with_record(graph: Graph, node: Node, error: ItemError) -> ItemError:
     """The error with the record that the item is, where a source tells it."""
-    value = node.bottoms[error.bottom]
-    origin = graph.nodes[graph.values[value].source]
+    value = graph.values[node.bottoms[error.bottom]]
+    origin = graph.nodes[value.source]
     while origin.type in _PASSING:
-        origin = graph.nodes[graph.values[origin.bottoms[0]].source]
+        before = graph.values[origin.bottoms[0]]
+        if before.shape[:1] != value.shape[:1]:
+            return error
+        origin = graph.nodes[before.source]
     if not isinstance(origin.layer, SourceLayer):
         return error
     where = f"; it is {origin.layer.record(error.item)}"

@@ -85,6 +85,35 @@ def test_a_label_that_names_no_class_is_named_by_its_record(place, source, name)
     assert (found.value.bottom, found.value.item) == (1, 3)
 
 
+RESHAPED = """
+layer {{ name: "data" type: "HDF5Data" top: "x" top: "label"
+  hdf5_data_param {{ source: "files.txt" batch_size: 4 }} }}
+layer {{ name: "scores" type: "Reshape" bottom: "x" top: "scores"
+  reshape_param {{ shape {{ dim: {items} dim: 5 }} }} }}
+layer {{ name: "labels" type: "Reshape" bottom: "label" top: "labels"
+  reshape_param {{ shape {{ dim: {items} }} }} }}
+layer {{ name: "loss" type: "SoftmaxWithLoss" bottom: "scores" bottom: "labels" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([[0], [1], [4], [9]], r"\(3,\) of the batch.*; it is row 3 of 'a.h5'"),
+        ([[0, 1], [4, 9], [0, 0], [0, 0]], r"\(3,\) of the batch((?!it is).)*$"),
+    ],
+)
+def test_an_item_is_named_by_its_record_if_there_is_one_for_each(place, labels, said):
+    """Two labels a record: item 3 is of record 1, so nothing is said of record 3."""
+    items = np.size(labels)
+    with h5py.File(place / "a.h5", "w") as file:
+        file["x"] = np.zeros((4, items // 4 * 5), np.float32)
+        file["label"] = np.array(labels, np.float32)
+    (place / "files.txt").write_text("a.h5\n")
+    with pytest.raises(ItemError, match=said):
+        net_of(RESHAPED.format(items=items)).forward()
+
+
 def test_a_label_that_no_source_gave_is_named_by_its_place():
     inputs = "".join(
         f'layer {{ name: "{name}" type: "Input" top: "{name}" '
