@@ -77,9 +77,11 @@ def copy_weights(
             if blob is not None and key not in shared:
                 wanted[key] = blob.array
         factor = plain_factor(node, layer)
-        if factor is not None and plain_statistics:
+        if factor is None or node.params[2] in shared:
+            continue
+        if plain_statistics:
             wanted[node.params[2]] = factor.copy
-        elif factor is not None:
+        else:
             _LOG.warning("%s", warning(node, path))
     if faults:
         raise InputError(

@@ -4,6 +4,7 @@ import pytest
 import prototxt
 from geeps_caffe.caffe import TEST, Net
 from geeps_caffe.errors import InputError
+from geeps_caffe.execution.weights import copy_weights
 
 NET = """
 layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 } } }
@@ -61,3 +62,13 @@ def test_five_blobs_are_refused_as_nvcaffes_with_their_roles(make, last):
     net, weights = make([1] * 2, [1] * 2, [0.5] * (3 - last // 2), [4] * 2, [0])
     with pytest.raises(InputError, match=r"NVCaffe.*scale_bias.*is the mean"):
         net.copy_from(weights)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_statistics_that_are_another_nets_stay_without_a_word(make, caplog, plain):
+    net, weights = make([1], [4], [0])
+    for blob in net.params["norm"]:
+        blob.data[...] = 5
+    copy_weights(net._net, weights, {f"norm/{i}" for i in range(3)}, plain)
+    assert [blob.data.item() for blob in net.params["norm"]] == [5, 5, 5]
+    assert not caplog.text
