@@ -18,6 +18,8 @@ from geeps_caffe.caffe.mode import (
     set_random_seed,
     set_solver_count,
     set_solver_rank,
+    solver_count,
+    solver_rank,
 )
 from geeps_caffe.caffe.net import Net
 from geeps_caffe.caffe.net_spec import NetSpec, layers, params, to_proto
@@ -71,5 +73,7 @@ __all__ = [
     "set_random_seed",
     "set_solver_count",
     "set_solver_rank",
+    "solver_count",
+    "solver_rank",
     "to_proto",
 ]

@@ -6,27 +6,36 @@ from collections.abc import Sequence
 import numpy as np
 
 from geeps_caffe.caffe.blobs import BlobOwner, Shadows
+from geeps_caffe.caffe.in_place import (
+    Copies,
+    Part,
+    copies_after,
+    copies_before,
+    copies_of_inputs,
+    shown_gradient,
+)
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import first_elements
+from geeps_caffe.schedule.program import Program
 
 PARAM = "param:"  # before the key of a param, to tell it from a blob's name
+NOTHING = Part(0, -1)
 
 
 class NetArrays(BlobOwner):
     """What the Blobs of a net show, and what they change before the next run.
 
-    A blob that is changed in place has a gradient for each of its states: before
-    backward has run, `diff` is the one that backward starts from; afterwards the one
-    that it ended with.
+    A blob that is changed in place is one array here, as in Caffe; see in_place.py.
     """
 
     def __init__(self, net: PlannedNet) -> None:
         self.net = net
         self.inputs = [net.graph.values[v].blob for v in net.graph.inputs]
-        self.after_backward = False
+        self.whole = Part(0, len(net.graph.nodes) - 1)
         self._shadows = Shadows()
         self._pending: dict[str, Shape] = {}
         self._waiting: dict[str, Array] = {}  # inputs while shapes do not agree yet
@@ -36,11 +45,12 @@ class NetArrays(BlobOwner):
 
     # -- around a run ----------------------------------------------------------
 
-    def before_run(self) -> Executor:
-        """Take on what Python has changed: shapes and values."""
+    def before_run(self, part: Part = NOTHING) -> Executor:
+        """Take on what Python has changed, shapes and values, for a part to run."""
         self.reshape()
         self._shadows.carry_back(self.net.executor)
         self._follow_partners()
+        self._copy(copies_before(*self._planned, part))
         return self.net.executor
 
     def _follow_partners(self) -> None:
@@ -53,25 +63,44 @@ class NetArrays(BlobOwner):
                     self._shadows.carry_back(self.net.executor)
                     self._shadows.refresh(self.net.executor)
 
-    def after_run(self, backward: bool = False) -> None:
-        """Show the new values in the arrays that Python holds."""
-        self.after_backward = backward
+    def after_run(self, part: Part = NOTHING) -> None:
+        """Show the new values in the arrays that Python holds, after a part has run."""
+        self._copy(copies_after(*self._planned, part))
         self._shadows.refresh(self.net.executor)
+
+    @property
+    def _planned(self) -> tuple[Graph, Program]:
+        return self.net.graph, self.net.executor.plan.program
+
+    def _copy(self, copies: Copies) -> None:
+        for source, target in copies:
+            self.net.executor.copy_in(target, self.net.executor.plain(source))
 
     def reshape(self) -> None:
         """Give all blobs the shapes that follow from those of the inputs."""
         if not self._pending:
             return
         self._shadows.carry_back(self.net.executor)  # the net keeps inputs' values
+        self._copy(copies_before(*self._planned, self.whole))
         self._shadows.refresh(self.net.executor)
         if self.net.reshape(self._pending):
             self._shadows.forget()
             self._zeros.clear()
+            self._copy(copies_of_inputs(*self._planned))
         for name in list(self._waiting):
             value = self.net.graph.last_value(name).name
             array = self.net.program.data[value]
             self._shadows.adopt(self.net.executor, array, self._wait(name))
         self._waiting, self._pending = {}, {}
+
+    def move_to(self, net: PlannedNet) -> None:
+        """Go on with another plan of the same graph; inputs keep their values."""
+        values = {name: self.blob_data(name).copy() for name in self.inputs}
+        self.net = net
+        self._shadows.forget()
+        self._zeros.clear()
+        for name, kept in values.items():
+            self.blob_data(name)[...] = kept
 
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""
@@ -161,9 +190,7 @@ class NetArrays(BlobOwner):
         if name.startswith(PARAM):
             array = f"{name[len(PARAM) :]}.diff"
             return array if array in program.arrays else None
-        graph = self.net.graph
-        find = graph.first_value if self.after_backward else graph.last_value
-        return program.diff.get(find(name).name)
+        return shown_gradient(*self._planned, name)
 
     def _no_gradient(self, name: str) -> Array:
         shape = self.blob_shape(name)

@@ -1,12 +1,14 @@
 """Functions of a program that a net calls around each layer: before_forward, ..."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from geeps_caffe.schedule.instructions import Instruction
 
 Hook = Callable[[int], object]
 Wanted = Callable[[int, Instruction], bool]
+Settled = Callable[[int, bool], AbstractContextManager[None]]
 
 
 @dataclass
@@ -26,7 +28,7 @@ class Hooks:
         owners: list[int],
         wanted: Wanted,
         walk: Callable[[Wanted], None],
-        settle: Callable[[], object],
+        settled: Settled,
     ) -> None:
         """Walk over the instructions that are wanted, and call the hooks between.
 
@@ -35,7 +37,8 @@ class Hooks:
             owners: the layer that each instruction serves.
             wanted: which instructions of the program to run.
             walk: runs those that a function accepts, in order.
-            settle: brings arrays and what the program sees of them together.
+            settled: a context in which the program sees the arrays as they are before
+                a layer, or after it (True), and what it writes there counts.
         """
         before, after = self.before[direction], self.after[direction]
         if not before and not after:
@@ -49,12 +52,13 @@ class Hooks:
             if running != [owners[position]]:
                 leave()
                 running.append(owners[position])
-                _call(before, owners[position], settle)
+                _call(before, owners[position], settled(owners[position], False))
             return True
 
         def leave() -> None:
             if running:
-                _call(after, running.pop(), settle)
+                layer = running.pop()
+                _call(after, layer, settled(layer, True))
 
         walk(enter)
         leave()
@@ -82,10 +86,8 @@ class Hooked:
         self._hooks.after["backward"].append(hook)
 
 
-def _call(hooks: list[Hook], layer: int, settle: Callable[[], object]) -> None:
-    if not hooks:
-        return
-    settle()
-    for hook in hooks:
-        hook(layer)
-    settle()
+def _call(hooks: list[Hook], layer: int, settled: AbstractContextManager[None]) -> None:
+    if hooks:
+        with settled:
+            for hook in hooks:
+                hook(layer)

@@ -78,6 +78,16 @@ def set_solver_count(count: int) -> None:
         )
 
 
+def solver_count() -> int:
+    """How many solvers train together in threads of this process: 1."""
+    return 1
+
+
+def solver_rank() -> int:
+    """Which of them this is: 0."""
+    return 0
+
+
 def set_solver_rank(rank: int) -> None:
     """Which of the solvers this is: 0."""
     if rank != 0:

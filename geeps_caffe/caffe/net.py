@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import prototxt
+from geeps_caffe.caffe.arguments import read_arguments
 from geeps_caffe.caffe.arrays import PARAM, NetArrays
 from geeps_caffe.caffe.batches import Batched
+from geeps_caffe.caffe.blobs import Blob
 from geeps_caffe.caffe.by_hand import plan_by_hand
 from geeps_caffe.caffe.faults import ArrayError
-from geeps_caffe.caffe.hooks import Hooked, Hooks, Wanted
+from geeps_caffe.caffe.hooks import Hooked, Hooks
+from geeps_caffe.caffe.in_place import Part, written_gradients
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GraphError, UsageError, unknown
 from geeps_caffe.execution.net import PlannedNet
@@ -23,49 +26,38 @@ from geeps_caffe.execution.weights import (
     weights_writer,
 )
 from geeps_caffe.files import DISK, write_atomically
-from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.layers.memory_data import MemoryData
-
-PHASES = ("TRAIN", "TEST")
+from geeps_caffe.schedule.instructions import Instruction
 
 
 class Net(Hooked, Batched):
     """A net from a prototxt, run by hand.
 
     Args:
-        file: the net's prototxt.
-        args: the phase (TRAIN or TEST); or, in the old form, weights and phase.
-        phase, weights, level, stages: as in pycaffe.
+        network_file: the net's prototxt.
+        args: phase (TRAIN or TEST), level, stages and weights in this order; or, in
+            the old form, weights and phase.
+        named: the same by name.
         engine, dtype: ours; the default is the best engine, in float32.
     """
 
     def __init__(
         self,
-        file: str,
+        network_file: str,
         *args: Any,
-        phase: int | None = None,
-        weights: str | None = None,
-        level: int = 0,
-        stages: Sequence[str] | None = None,
         engine: str | None = None,
         dtype: str | None = None,
+        **named: Any,
     ) -> None:
-        if len(args) >= 2 and isinstance(args[0], str):
-            weights, phase = args[0], args[1]
-        elif args:
-            phase = args[0]
-            level = args[1] if len(args) > 1 else level
-        if phase is None:
-            raise UsageError("Net needs a phase: Net(file, geeps_caffe.TEST)")
-        document = prototxt.read_net(str(file))
-        state = NetState(PHASES[phase], level, tuple(stages or ()))
+        given = read_arguments(args, named)
+        state = given.state
+        document = prototxt.read_net(str(network_file))
         planned = plan_by_hand(document, state, engine, dtype)
         fill_params(planned, planned.seed)
         self._adopt(planned)
-        for path in (weights or "").split(","):
-            if path:
-                self.copy_from(path)
+        for path in given.weight_files:
+            self.copy_from(path)
 
     @classmethod
     def of(cls, planned: PlannedNet) -> "Net":
@@ -87,8 +79,8 @@ class Net(Hooked, Batched):
     # -- run -------------------------------------------------------------------
 
     def before_run(self) -> None:
-        """Take on what Python has changed: shapes and values."""
-        self._arrays.before_run()
+        """Take on what Python has changed, shapes and values, for the whole net."""
+        self._arrays.before_run(self._arrays.whole)
 
     def after_run(self) -> None:
         """Show the new values in the arrays that Python holds."""
@@ -115,20 +107,14 @@ class Net(Hooked, Batched):
         the tops of `end`) and those named in `blobs`.
         """
         self.reshape()
+        part = Part(*self._range(start, end))
         for name, values in inputs.items():
-            self._set_input(name, values)
-        first, last = self._range(start, end)
-        if first == 0:
+            self._check_input(name, part)
+            _assign(f"input {name!r}", self.blobs[name], "data", values)
+        if part.first == 0:
             self._net.follow_sources()
         self._begin()
-        start_of_backward = self._net.program.backward_start
-        owners = self._net.program.owners
-        self._walk(
-            "forward",
-            lambda position, _: (
-                0 <= position < start_of_backward and first <= owners[position] <= last
-            ),
-        )
+        self._walk(part)
         named = self.top_names[end] if end is not None else self.outputs
         wanted = dict.fromkeys([*named, *(blobs or ())])
         return {name: self.blobs[name].data for name in wanted}
@@ -146,33 +132,37 @@ class Net(Hooked, Batched):
         the net's inputs (or of `end`'s bottoms) and those named in `diffs`.
         """
         self.reshape()
+        part = Part(*self._range(end, start), backward=True)
         for name, values in outputs.items():
-            self._known_blob(name)
-            self.blobs[name].diff[...] = values
-        last, first = self._range(end, start)
-        start_of_backward = self._net.program.backward_start
-        owners = self._net.program.owners
-        self._walk(
-            "backward",
-            lambda position, _: (
-                position >= start_of_backward and last <= owners[position] <= first
-            ),
-        )
+            self._check_output(name, part)
+            _assign(f"the gradient of {name!r}", self.blobs[name], "diff", values)
+        self._walk(part)
         named = self.bottom_names[end] if end is not None else self.inputs
         wanted = dict.fromkeys([*named, *(diffs or ())])
         return {name: self.blobs[name].diff for name in wanted}
 
-    def _walk(self, direction: str, wanted: Wanted) -> None:
-        executor = self._arrays.before_run()
-        backward = direction == "backward"
+    def _walk(self, part: Part) -> None:
+        executor = self._arrays.before_run(part)
+        program = executor.plan.program
+        owners, middle = program.owners, program.backward_start
+        left = part
 
-        def settle() -> None:
-            self._arrays.after_run(backward)
-            self._arrays.before_run()
+        @contextmanager
+        def settled(layer: int, done: bool) -> Iterator[None]:
+            nonlocal left
+            ran, left = left.split(layer, done)
+            self._arrays.after_run(ran)
+            yield
+            self._arrays.before_run(left)
 
-        owners = executor.plan.program.owners
-        self._hooks.run(direction, owners, wanted, executor.run, settle)
-        self._arrays.after_run(backward)
+        def wanted(position: int, _: Instruction) -> bool:
+            backward = position >= middle
+            right = backward == part.backward and position >= 0
+            return right and part.has(owners[position])
+
+        direction = "backward" if part.backward else "forward"
+        self._hooks.run(direction, owners, wanted, executor.run, settled)
+        self._arrays.after_run(left)
 
     def _forward(self, start: int, end: int) -> float:
         """pycaffe's name for a part of the net, by numbers; returns the loss."""
@@ -207,22 +197,31 @@ class Net(Hooked, Batched):
         last = names.index(end) if end is not None else len(names) - 1
         return first, last
 
-    def _set_input(self, name: str, values: Array) -> None:
+    def _check_input(self, name: str, part: Part) -> None:
+        """Refuse values for a blob that a layer of the part writes itself."""
         self._known_blob(name)
-        blob = self.blobs[name]
-        values = np.asarray(values)
-        if values.shape[:1] != blob.shape[:1]:
-            raise ArrayError(
-                f"input {name!r} has shape {values.shape}, but the blob has "
-                f"{tuple(blob.shape)}; call net.blobs[{name!r}].reshape(...) first"
+        graph = self._net.graph
+        value = graph.first_value(name)
+        node = graph.nodes[value.source]
+        kept = value.name in graph.inputs or isinstance(node.layer, DummyData)
+        if part.has(node.index) and not kept:
+            raise UsageError(
+                f"forward: values are given for {name!r}, which {node.title} writes; "
+                f"the net's inputs are {', '.join(map(repr, self.inputs)) or 'none'}"
             )
-        try:
-            blob.data[...] = values
-        except ValueError as error:
-            raise ArrayError(
-                f"input {name!r} has shape {values.shape}, but the blob has "
-                f"{tuple(blob.shape)}"
-            ) from error
+
+    def _check_output(self, name: str, part: Part) -> None:
+        """Refuse a gradient for a blob where a layer of the part writes it itself."""
+        self._known_blob(name)
+        graph = self._net.graph
+        states = [v for v in graph.values.values() if v.blob == name]
+        below = [v.name for v in states if v.source <= part.last]
+        if below and below[-1] in written_gradients(graph, part):
+            raise UsageError(
+                f"backward: a gradient is given for {name!r}, which the layers above "
+                "write; the net's outputs are "
+                f"{', '.join(map(repr, self.outputs)) or 'none'}"
+            )
 
     def _known_blob(self, name: str) -> None:
         if name not in self.blobs:
@@ -265,6 +264,7 @@ class Net(Hooked, Batched):
         Raises:
             InputError: a layer of both nets has blobs of different shapes.
         """
+        self._arrays.before_run()
         mine, theirs = self._net, other._net
         names = {
             own: key
@@ -272,17 +272,28 @@ class Net(Hooked, Batched):
             if own in mine.graph.params
         }
         layouts = mine.layouts | {own: theirs.layouts[k] for own, k in names.items()}
-        self._adopt(
-            PlannedNet(
-                mine.graph,
-                mine.engine,
-                mine.options,
-                params=mine.params.with_shared(theirs.params, names),
-                layouts=layouts,
-                seed=mine.seed,
-            )
+        self._net = PlannedNet(
+            mine.graph,
+            mine.engine,
+            mine.options,
+            params=mine.params.with_shared(theirs.params, names),
+            layouts=layouts,
+            seed=mine.seed,
         )
+        self._arrays.move_to(self._net)
         link(self, other)
+
+
+def _assign(what: str, blob: Blob, to: Literal["data", "diff"], values: Array) -> None:
+    """Write an array into a blob of as many records."""
+    values = np.asarray(values)
+    has = f"{what} has shape {values.shape}, but the blob has {tuple(blob.shape)}"
+    if values.shape[:1] != blob.shape[:1]:
+        raise ArrayError(f"{has}; call net.blobs[...].reshape first")
+    try:
+        getattr(blob, to)[...] = values
+    except ValueError as error:
+        raise ArrayError(has) from error
 
 
 def link(*nets: Net) -> None:

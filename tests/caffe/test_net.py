@@ -196,3 +196,16 @@ def test_shapes_that_never_agree_are_refused_when_the_net_runs(pair):
     for _ in range(2):
         with pytest.raises(InputError, match="all must have one shape"):
             pair.forward()
+
+
+def test_a_net_that_shares_params_keeps_inputs_blobs_and_hooks(tmp_path, engine, rng):
+    net, other = make(tmp_path, engine), make(tmp_path, engine)
+    blob, called = other.blobs["ip"], []
+    x = rng.standard_normal((2, 3, 4, 4))
+    other.blobs["data"].data[...] = x
+    other.before_forward(called.append)
+    other.share_with(net)
+    wanted = net.forward(data=x)["ip"]
+    np.testing.assert_array_equal(other.forward()["ip"], wanted)
+    np.testing.assert_array_equal(blob.data, wanted)
+    assert called

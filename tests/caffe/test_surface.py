@@ -13,7 +13,8 @@ from tests.commands.small_job import write_job
 
 NAMES = """
 set_mode_cpu set_mode_gpu set_device set_random_seed init_log log layer_type_list
-has_nccl Timer set_solver_count set_solver_rank set_multiprocess TRAIN TEST __version__
+has_nccl Timer set_solver_count set_solver_rank solver_count solver_rank
+set_multiprocess TRAIN TEST __version__
 Net get_solver SGDSolver NesterovSolver AdaGradSolver RMSPropSolver AdaDeltaSolver
 AdamSolver Layer layers params NetSpec to_proto io proto Classifier Detector
 io.Transformer io.load_image io.resize_image io.oversample io.array_to_datum
@@ -283,6 +284,7 @@ def test_levels_of_the_log_are_those_of_glog(solver, quiet, capfd, monkeypatch):
 
 def test_several_solvers_of_a_process_are_not_pretended():
     assert caffe.has_nccl() is False
+    assert (caffe.solver_count(), caffe.solver_rank()) == (1, 0)
     caffe.set_solver_count(1)
     caffe.set_solver_rank(0)
     caffe.set_multiprocess(True)
