@@ -63,9 +63,10 @@ class State:
         for path in (written, beside):
             if self.learned_net and path.is_file():
                 return path
+        nor = f", nor is {str(beside)!r}" if beside != written else ""
         raise PrototxtError(
-            f"the state's weight file {self.learned_net!r} is not there, "
-            f"nor is {str(beside)!r}",
+            f"the state's weight file {self.learned_net!r} is not there{nor}; "
+            "put it beside the state",
             self.path,
         ) from missing_file(written)
 

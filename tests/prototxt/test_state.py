@@ -69,6 +69,14 @@ def test_weights_that_are_nowhere_are_named(tmp_path):
         state.weights_path()
 
 
+def test_weights_that_are_not_beside_the_state_are_named_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PrototxtError) as caught:
+        State("s.solverstate", 5, "w.caffemodel", (), 0).weights_path()
+    assert str(caught.value).count("w.caffemodel") == 1
+    assert "put it beside the state" in str(caught.value)
+
+
 def test_a_state_goes_through_a_file(tmp_path):
     path = tmp_path / "s.solverstate"
     write_state(path, 7, "w", [np.float32([[1, 2]]), np.float32([3])], 2)
