@@ -69,12 +69,14 @@ class Feed(Protocol):
 class _Slot:
     """The buffers of one batch."""
 
-    memory: Memory = allocate
+    memory: Memory = allocate  # where the blocks are from
     blocks: list[Array] = field(default_factory=list)  # bytes; they only grow
     tops: tuple[Array, ...] = ()
 
-    def fit(self, shapes: Shapes) -> tuple[Array, ...]:
-        """Arrays of `shapes` in the slot's memory."""
+    def fit(self, shapes: Shapes, memory: Memory) -> tuple[Array, ...]:
+        """Arrays of `shapes` in the slot's memory, which is of the kind given."""
+        if self.memory != memory:
+            self.memory, self.blocks, self.tops = memory, [], ()
         if tuple(top.shape for top in self.tops) != tuple(shapes):
             self.tops = tuple(self._array(i, shape) for i, shape in enumerate(shapes))
         return self.tops
@@ -96,13 +98,14 @@ class _Work:
     ) -> None:
         self.feed = feed
         self.sampler = sampler
+        self.memory = memory
         self.free: SimpleQueue[_Slot | None] = SimpleQueue()
         self.in_order = threading.Lock()
         self.changed = threading.Condition()
         self.ready: dict[int, _Slot | BaseException] = {}
         self._ahead = 0  # the next batch to fetch
         for _ in range(depth):
-            self.free.put(_Slot(memory))
+            self.free.put(_Slot())
 
     def fetch(self) -> tuple[int, Batch | None, Any]:
         """The number of the next batch, the batch, and its records or an error."""
@@ -120,7 +123,8 @@ class _Work:
         if batch is None:
             raise fetched
         decoded = self.feed.decode(batch, fetched)
-        self.feed.write(batch, decoded, slot.fit(decoded.shapes))
+        tops = slot.fit(decoded.shapes, self.memory)
+        self.feed.write(batch, decoded, tops)
 
     def put(self, number: int, outcome: _Slot | BaseException) -> None:
         """Hand a batch or its error over."""
@@ -207,8 +211,10 @@ class Reader:
             self._threads, self._depth = threads, max(self._depth, threads)
 
     def use_memory(self, memory: Memory) -> None:
-        """Keep the batches to be read, from the first on, in memory of this kind."""
+        """Keep the batches that are still to be read in memory of this kind."""
         self._memory = memory
+        if self._work is not None:
+            self._work.memory = memory
 
     @property
     def taken(self) -> int:

@@ -31,7 +31,7 @@ class Staging:
     """Fills tops on a device with the batches of one reader.
 
     Args:
-        reader: its first batch has not been asked for, or is not pinned.
+        reader: what it has read before is not pinned, which is slower.
         device: where the tops are.
         xp: its array module.
         functions: its engine's.

@@ -63,9 +63,10 @@ class SourceLayer(Layer):
         if not self.varies:
             return None
         try:
-            return self.reader.shapes()
+            self._shapes = self.reader.shapes()
         except DataError as error:
             self._fail(error)
+        return self._shapes
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """Copy the next batch into the tops."""

@@ -103,6 +103,43 @@ def test_a_batch_stays_until_the_next_one_is_taken(reader):
         assert values.tolist() == [2 * n, 2 * n + 1]
 
 
+def test_a_batch_that_waits_can_be_looked_at(reader):
+    feed = FakeFeed(held=2)
+    reader = reader(feed)
+    reader.next()
+    assert (reader.waiting(), reader.taken) == (None, 1)
+    feed.go.set()
+    reader.shapes()  # waits for it
+    (seen,) = reader.waiting()
+    assert reader.next()[0] is seen
+    assert (seen.tolist(), reader.taken) == ([2, 3], 2)
+
+
+def test_a_broken_batch_does_not_wait_to_be_looked_at(reader):
+    reader = reader(FakeFeed(broken=0))
+    with pytest.raises(DataError):
+        reader.shapes()
+    assert reader.waiting() is None
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_batches_lie_in_the_memory_that_is_asked_for(reader, late):
+    """Those that are read before stay where they are."""
+    made = []
+
+    def memory(nbytes):
+        made.append(np.zeros(nbytes, np.uint8))
+        return made[-1]
+
+    reader = reader(FakeFeed())
+    if late:
+        reader.shapes()
+    reader.use_memory(memory)
+    found = [reader.next()[0] for _ in range(10)]
+    assert all(any(np.shares_memory(x, block) for block in made) for x in found[4:])
+    assert len(made) == reader.buffers
+
+
 def test_buffers_are_used_again(reader):
     reader = reader(FakeFeed(), depth=2)
     addresses = {reader.next()[0].ctypes.data for _ in range(30)}

@@ -1,10 +1,13 @@
 """A net's batch is changed from Python in the middle of a run."""
 
+import cv2
 import numpy as np
 import pytest
 
 from geeps_caffe.caffe import TRAIN, Net, get_solver
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.data.datum import write_encoded
+from tests.data.databases import make_database
 
 NET = """
 name: "small"
@@ -102,3 +105,26 @@ def test_what_python_writes_into_params_counts_in_the_next_step(tmp_path, settin
     ip[...] = np.arange(ip.size).reshape(ip.shape) % 7
     solver.step(1)
     assert not np.array_equal(held, before)  # what is held shows the new weights
+
+
+PICTURES = """
+layer {{ name: "data" type: "Data" top: "data"
+  data_param {{ source: "{path}" backend: LMDB batch_size: 1 }} }}
+layer {{ name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param {{ num_output: 2 kernel_size: 1 bias_term: false
+    weight_filler {{ type: "constant" value: 1 }} }} }}
+"""
+
+
+def test_a_net_follows_the_sizes_of_its_pictures(tmp_path, rng, settings):
+    sizes = [(4, 6), (5, 6), (5, 6), (9, 2)]
+    images = [rng.integers(0, 256, (*size, 3), np.uint8) for size in sizes]
+    files = [cv2.imencode(".png", image)[1].tobytes() for image in images]
+    records = [write_encoded(file, 0) for file in files]
+    path = make_database(tmp_path / "db", records)
+    (tmp_path / "net.prototxt").write_text(PICTURES.format(path=path))
+    net = Net(str(tmp_path / "net.prototxt"), TRAIN, engine=settings.engine)
+    for image in images * 2:
+        net.forward()
+        expected = np.stack([image.sum(axis=2)] * 2)[None]
+        np.testing.assert_array_equal(net.blobs["conv"].data, expected)

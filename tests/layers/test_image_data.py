@@ -46,8 +46,10 @@ def test_images_come_in_the_order_of_the_list_and_start_again(source, listed):
 def test_a_batch_of_one_takes_each_images_size(source, listed):
     listed((4, 5), (6, 3))
     layer = source(net(1))
-    assert layer.pending_shapes() == ((1, 3, 4, 5), (1,))
-    assert [forward(layer)[0].shape for _ in range(2)] == [(1, 3, 4, 5), (1, 3, 6, 3)]
+    for shape in [(1, 3, 4, 5), (1, 3, 6, 3)]:
+        assert layer.pending_shapes() == (shape, (1,))
+        assert layer.infer_shapes([]) == (shape, (1,))
+        assert forward(layer)[0].shape == shape
 
 
 def test_a_new_size_holds_for_all(source, listed):

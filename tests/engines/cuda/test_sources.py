@@ -3,13 +3,15 @@
 On the double, which runs copies as late as their events allow and checks their order.
 """
 
+import cv2
 import h5py
 import numpy as np
 import pytest
 
 from geeps_caffe.caffe import TRAIN, Net
-from geeps_caffe.data.datum import DatumMessage, write_datum
+from geeps_caffe.data.datum import DatumMessage, write_datum, write_encoded
 from geeps_caffe.data.packed import PackedFeed
+from geeps_caffe.data.reader import DEPTH
 from geeps_caffe.data.sampler import Batch
 from geeps_caffe.data.staging import Staging
 from geeps_caffe.data.transform import Transform
@@ -79,6 +81,22 @@ def test_pictures_of_floats_come_from_pinned_memory_too(double, tmp_path, rng):
     assert not double.machine.kernels["transform"]
     assert double.machine.kernels["copy in"] == 2 * STEPS
     assert not double.machine.pageable
+
+
+def test_so_do_pictures_of_sizes_of_their_own(double, tmp_path, rng):
+    records = []
+    for i in range(5):
+        image = rng.integers(0, 256, (4 + i % 2, 6, 3), np.uint8)
+        records.append(write_encoded(cv2.imencode(".png", image)[1].tobytes(), i))
+    path = make_database(tmp_path / "db", records)
+    text = f"""
+    layer {{ name: "data" type: "Data" top: "data"
+      data_param {{ source: "{path}" backend: LMDB batch_size: 1 }} }}"""
+    found = batches(tmp_path, text, "cuda", ["data"])
+    same(found, batches(tmp_path, text, "reference", ["data"]))
+    assert double.machine.kernels["copy in"] == STEPS
+    before = len(double.machine.pageable)  # read before there was a plan for them
+    assert before <= DEPTH + 1 < STEPS
 
 
 def test_so_do_other_sources(double, tmp_path, rng):
