@@ -3,9 +3,9 @@
 import datetime
 import statistics
 from collections import defaultdict
-from pathlib import Path
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
+from benchmarks.results import append
+
 DOUBLE = 1e-9  # the bound in double precision
 LOOSE = 2e-4  # in single precision, of rules that divide by the gradient's own size
 TIGHT = 1e-5  # of all others
@@ -23,10 +23,8 @@ def write_tables(found, words, write):
     lines = [*double(found), "", *single(found), "", sameness(found)]
     print("\n".join(lines))
     if write:
-        head = f"\n## N workers and one\n\n{datetime.date.today()}: "
-        head += f"`python -m benchmarks.equality {words}`.\n\n"
-        with RESULTS.open("a") as file:
-            file.write(head + "\n".join(lines) + "\n")
+        when = f"{datetime.date.today()}: `python -m benchmarks.equality {words}`."
+        append(["", "## N workers and one", "", when, "", *lines])
 
 
 def double(found):

@@ -18,7 +18,7 @@ import numpy as np
 
 import prototxt
 from benchmarks.input_databases import SIDE, make_databases
-from benchmarks.step import RESULTS, title
+from benchmarks.results import tell, title
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.execution.training import Training
@@ -108,10 +108,7 @@ def main() -> None:
     options = parser.parse_args()
     lines = title("CaffeNet from JPEGs and from DummyData", "Batch 32")
     lines += table(measure(options.steps, options.turns))
-    print("\n".join(lines))
-    if options.write:
-        with RESULTS.open("a") as file:
-            file.write("\n".join(lines) + "\n")
+    tell(lines, options.write)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ import prototxt
 from benchmarks.link_bound import Layer, waiting
 from benchmarks.models import MODELS, read_model
 from benchmarks.network import Network, allowed
+from benchmarks.results import append
 from prototxt import write_text
 from tests.end_to_end.digits import make_lenet
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
 BATCH = 8
 TRAIN = [sys.executable, "-m", "geeps_caffe", "train", "-threads=1", "-seed=1"]
 SHARES = (0.3, 0.6, 1.0, 1.5)  # of communication in computing
@@ -200,10 +200,8 @@ def main():
         lines += ["", *overlap_table(flags.steps, flags.shares, secret=True)]
     if flags.write:
         words = "python -m benchmarks.hosts " + " ".join(sys.argv[1:])
-        head = f"\n## Hosts in network namespaces\n\n{datetime.date.today()}, "
-        with RESULTS.open("a") as file:
-            file.write(f"{head}{os.cpu_count()} cores: `{words}`.\n\n")
-            file.write("\n".join(lines) + "\n")
+        when = f"{datetime.date.today()}, {os.cpu_count()} cores: `{words}`."
+        append(["", "## Hosts in network namespaces", "", when, "", *lines])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.input_databases import KINDS, make_databases
-from benchmarks.step import RESULTS, title
+from benchmarks.results import tell, title
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.data import Data
 from prototxt import LayerParameter
@@ -92,10 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     lines = title("Records a second from databases", "The best of some passes")
     lines += table(measure(options.records, options.passes))
-    print("\n".join(lines))
-    if options.write:
-        with RESULTS.open("a") as file:
-            file.write("\n".join(lines) + "\n")
+    tell(lines, options.write)
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.parameter_server_peers import SIZES
+from benchmarks.results import append
 from geeps_caffe.paramserver import launch
 from geeps_caffe.paramserver.cluster import Cluster
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.launch import launch_host
 from geeps_caffe.paramserver.transport.addresses import Address
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
 PEER = [sys.executable, "-m", "benchmarks.parameter_server_peers"]
 WARM = 2  # steps that do not count
 _PORT = 21_000
@@ -172,16 +172,13 @@ def main():
     flags = parser.parse_args()
     names = [n for n in flags.peers if n != "MPICH" or shutil.which("mpiexec")]
     lines = [*large(names, flags.rounds, flags.steps), "", *small(flags.rounds)]
-    text = "\n".join(lines)
-    print(text)
+    print("\n".join(lines))
     if flags.write:
         size = 4 * sum(SIZES) / 1e6
-        head = f"\n## The parameter server and all-reduces, {size:.0f} MB"
-        day = datetime.date.today()
+        head = f"## The parameter server and all-reduces, {size:.0f} MB"
+        day, cores = datetime.date.today(), os.cpu_count()
         command = "python -m benchmarks.parameter_server " + " ".join(sys.argv[1:])
-        with RESULTS.open("a") as file:
-            file.write(f"{head}\n\n{day}, {os.cpu_count()} cores: `{command}`.\n\n")
-            file.write(text + "\n")
+        append(["", head, "", f"{day}, {cores} cores: `{command}`.", "", *lines])
 
 
 if __name__ == "__main__":

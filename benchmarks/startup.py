@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.models import MODELS, Model, read_model
-from benchmarks.step import RESULTS, title
+from benchmarks.results import tell, title
 from prototxt import write_text
 
 COMMAND = [sys.executable, "-m", "geeps_caffe"]
@@ -110,11 +110,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    text = "\n".join([*title("Starting, and memory as foretold", "Medians"), *lines()])
-    print(text)
-    if options.write:
-        with RESULTS.open("a") as file:
-            file.write(text + "\n")
+    head = title("Starting, and memory as foretold", "Medians")
+    tell([*head, *lines()], options.write)
 
 
 if __name__ == "__main__":

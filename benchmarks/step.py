@@ -8,20 +8,17 @@ that of a matrix product in the same run. Needs PyTorch.
 """
 
 import argparse
-import datetime
 import os
-import platform
 import statistics
 import sys
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.models import MODELS
+from benchmarks.results import RESULTS, tell, title
 from benchmarks.step_peers import Task, gflop_of, peers
 from benchmarks.step_profile import profile
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
 KINDS = ["ours", "torch", "channels_last", "compiled"]
 _COMPARED = 3  # losses
 _TOLERANCE = 2e-3  # relative; sums are added in other orders
@@ -100,28 +97,6 @@ def header(kinds: list[str]) -> list[str]:
     return ["| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
 
 
-def title(what: str, figures: str) -> list[str]:
-    """The head of a part of the results: when, where, how busy, by which command."""
-    now = datetime.datetime.now(datetime.UTC)
-    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    module = f"benchmarks.{Path(sys.argv[0]).stem}"
-    command = " ".join(["python -m", module, *sys.argv[1:]])
-    spins = os.environ.get("GOMP_SPINCOUNT")
-    waiting = f", GOMP_SPINCOUNT={spins} for all peers" if spins else ""
-    where = f"{now:%Y-%m-%d %H:%M} UTC, {processor()}, {cores} cores, load {load:.1f}"
-    return ["", f"## {what}", "", f"{where}{waiting}: `{command}`. {figures}.", ""]
-
-
-def processor() -> str:
-    """The CPU's name, where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    names = (line.split(":")[1].strip() for line in lines if "model name" in line)
-    return next(names, platform.machine())
-
-
 def main() -> None:
     """Parse options, measure, print, and append to the results on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -157,10 +132,7 @@ def main() -> None:
             result = measure(task, kinds, options.steps, options.turns)
         lines.append(result.row())
         print(lines[-1], flush=True)
-    print("\n".join(lines))
-    if options.write:
-        with RESULTS.open("a") as file:
-            file.write("\n".join(lines) + "\n")
+    tell(lines, options.write)
 
 
 if __name__ == "__main__":
