@@ -10,11 +10,6 @@ from typing import TypeAlias
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Description, Layout, Request
 
-#: Where an array's memory comes from. "arena": planned offsets; "table": a lease of
-#: the GeePS client on parameters; "gradient": a lease on an update buffer; "state":
-#: statistics that belong to this worker.
-HOMES = ("arena", "table", "gradient", "state")
-
 
 @dataclass(frozen=True)
 class PlannedArray:
@@ -22,6 +17,10 @@ class PlannedArray:
 
     There they either replace each other (a layer in place writes over its bottom), or
     one is a view of the other: the same values under another name or shape.
+
+    `home` is where the memory comes from. "arena": planned offsets; "table": a lease of
+    the GeePS client on parameters; "gradient": a lease on an update buffer; "state":
+    statistics that belong to this worker.
     """
 
     name: str
