@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, replace
 
 from prototxt.document import Document
-from prototxt.errors import Fault, PrototxtError
+from prototxt.errors import PrototxtError
 from prototxt.files import (
     HDF5_MAGIC,
     FilePath,
@@ -17,13 +17,13 @@ from prototxt.files import (
     is_text,
     read_bytes,
 )
+from prototxt.mixed import mixed_formats
 from prototxt.parse import Parsed, parse
 from prototxt.schema import Message, MessageClass, NetParameter, SolverParameter
 from prototxt.source import Source
 from prototxt.upgrade import INPUT_LAYER, Upgraded, canonical_type, upgrade_net
 from prototxt.upgrade.solver import upgrade_solver
 from prototxt.upgrade.transforms import FIELDS
-from prototxt.upgrade.v1 import upgrade_layer
 from prototxt.write import write_text
 
 __all__ = [
@@ -222,24 +222,14 @@ def _placed(
 
 
 def _mixed(source: Source, parsed: Parsed) -> PrototxtError:
-    """The fault of a net with layers of both formats: one of each, and the way out."""
-    net = parsed.message
+    """The error of a net with layers of both formats: one of each, and the way out."""
     old = next(e for e in _entries(parsed) if e.field == "layers")
     new = next(e for e in _entries(parsed) if e.field == "layer")
-    old_layer = net.layers[old.index]
-    old_name = old_layer.name or old_layer.layer.name
-    text = (
-        f"the net mixes formats: layer '{net.layer[new.index].name}' (line "
-        f"{source.line(new.offset)}) is 'layer {{ ... }}', layer '{old_name}' (line "
-        f"{source.line(old.offset)}) is the old 'layers {{ ... }}'; "
-        "'geeps-caffe upgrade' rewrites the file"
+    fault = mixed_formats(
+        parsed.message.layer[new.index],
+        source.line(new.offset),
+        parsed.message.layers[old.index],
+        source.line(old.offset),
+        "'geeps-caffe upgrade' rewrites the file",
     )
-    if not old_layer.HasField("layer"):
-        text += f". Layer '{old_name}' in the current format:\n{_as_current(old_layer)}"
-    return PrototxtError(Fault(text, source.line(old.offset), 1), source.name)
-
-
-def _as_current(old_layer: Message) -> str:
-    net = NetParameter()
-    upgrade_layer(old_layer, net.layer.add())
-    return write_text(net).rstrip()
+    return PrototxtError(fault, source.name)

@@ -17,6 +17,8 @@ from prototxt.embedded import NetField, embedded_net
 from prototxt.text import load_text
 from prototxt.upgrade import Note, upgrade_net
 
+_TRAINED = ("net", "net_param", "train_net", "train_net_param")
+
 
 @dataclass(frozen=True)
 class NamedNet:
@@ -100,20 +102,40 @@ def training_net(
         stages: level and stages that are given besides those of the files.
         document: the solver as it was read; it knows the lines of a net within.
     """
-    fields = ("net", "net_param", "train_net", "train_net_param")
-    given = [name for name in fields if solver.HasField(name)]
-    if len(given) != 1:
-        has = " and ".join(given) if given else "none of them"
-        raise InputError(
-            f"{solver_path}: a solver needs exactly one of {', '.join(fields)}; it has "
-            f"{has}"
-        )
-    found = _Nets(solver, solver_path, document).net(given[0])
+    field = _net_field(solver, solver_path, document)
+    found = _Nets(solver, solver_path, document).net(field)
     state = merged(NetState("TRAIN"), found.source.message.state)
     state = merged(state, solver.train_state)
     extra = tuple(s for s in stages.stages if s not in state.stages)
     state = NetState("TRAIN", state.level or stages.level, (*state.stages, *extra))
     return replace(found, state=state)
+
+
+def _net_field(solver: Any, solver_path: str, document: Document | None) -> str:
+    """The field that names or holds the net to train.
+
+    Raises:
+        InputError: none does, or several.
+    """
+    given = [name for name in _TRAINED if solver.HasField(name)]
+    if len(given) == 1:
+        return given[0]
+    if not given:
+        raise InputError(
+            f"{solver_path}: a solver needs exactly one of {', '.join(_TRAINED)}; it "
+            'has none of them; add the file of the net, as in net: "train_val.prototxt"'
+        )
+    lines = [document.line_of(name) if document else 0 for name in given]
+    found = [
+        name + (f" (line {line})" if line else "")
+        for name, line in zip(given, lines, strict=True)
+    ]
+    raise InputError(
+        f"{document.where(given[1]) if document else solver_path}: a solver needs "
+        f"exactly one of {', '.join(_TRAINED)}; it has {' and '.join(found)}; keep the "
+        "one that is meant and remove the others (test_net and test_net_param are for "
+        "nets that are only tested)"
+    )
 
 
 def test_nets(

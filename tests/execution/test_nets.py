@@ -58,8 +58,13 @@ def test_the_rest_of_test_iter_is_for_the_net_itself():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('net: "a" train_net: "b"', "it has net and train_net"),
-        ("base_lr: 1", "it has none of them"),
+        (
+            'net: "a"\ntrain_net: "b"',
+            r"^s\.prototxt:2: a solver needs exactly one of net, net_param, train_net, "
+            r"train_net_param; it has net \(line 1\) and train_net \(line 2\); keep",
+        ),
+        ('net: "a"\nnet_param {}', r"net \(line 1\) and net_param \(line 2\)"),
+        ("base_lr: 1", r"it has none of them; add .*net: \"train_val\.prototxt\""),
         ('train_net: "a" test_iter: 1 test_interval: 1', "1 test_iter entries for 0"),
         ('net: "a" test_net: "b" test_interval: 1', "0 test_iter entries for 1"),
         ('net: "a" test_iter: 1', "test_interval is 0"),
@@ -105,9 +110,23 @@ def test_test_nets_inside_the_solver_are_upgraded():
     assert len(nets(text).tests[0].source.message.layer) == 2
 
 
-def test_a_mixed_net_inside_the_solver_is_refused():
-    with pytest.raises(PrototxtError, match="both 'layer' and 'layers'"):
-        nets(f'net_param {{ {OLD} layer {{ name: "y" type: "Silence" }} }}')
+@pytest.mark.parametrize("field", ["net_param", "train_net_param"])
+def test_a_mixed_net_inside_the_solver_is_refused(field):
+    with pytest.raises(PrototxtError) as found:
+        nets(f'{field} {{ {OLD} layer {{ name: "y" type: "Silence" }} }}')
+    said = str(found.value)
+    assert said.startswith("s.prototxt:2:")
+    assert (
+        "layer 'y' (line 6) is 'layer { ... }', layer 'x' (line 2) is the old" in said
+    )
+    assert f"write all layers of {field} as 'layer {{ ... }}'" in said
+    assert 'type: "DummyData"' in said  # the first of them, as it should be
+
+
+def test_several_nets_are_refused_without_lines_where_none_are_known():
+    message = prototxt.parse_solver('net: "a" train_net: "b"', "s").message
+    with pytest.raises(InputError, match=r"^s: .*it has net and train_net; keep"):
+        solver_nets(message, "s", BARE)
 
 
 def test_a_net_inside_is_upgraded_without_the_document_too():
