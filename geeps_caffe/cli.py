@@ -14,6 +14,7 @@ from importlib import import_module
 
 from geeps_caffe.errors import (
     EXIT_BUG,
+    EXIT_FAILURE,
     EXIT_INPUT,
     EXIT_USAGE,
     GeepsCaffeError,
@@ -72,8 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up_output()
         return 0
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
+        if _of_python_layer(error):
+            return EXIT_FAILURE
         print(
             "This is a fault of geeps-caffe. Please report it together with the output "
             "of: geeps-caffe version -verbose",
@@ -151,6 +154,11 @@ def _help(command: str) -> int:
 def debug(words: Sequence[str]) -> bool:
     """Whether the stack of an error is to be shown."""
     return any(word in ("-debug", "--debug", "--debug=true") for word in words)
+
+
+def _of_python_layer(error: Exception) -> bool:
+    """Whether the user's own layer raised it: the layer's call noted where."""
+    return any("(Python)" in note for note in getattr(error, "__notes__", ()))
 
 
 def _report(

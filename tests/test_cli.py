@@ -7,7 +7,7 @@ import pytest
 
 from geeps_caffe import cli
 from geeps_caffe.cli import COMMANDS, find_command, main, usage
-from geeps_caffe.errors import EXIT_BUG, EXIT_INPUT, EXIT_USAGE
+from geeps_caffe.errors import EXIT_BUG, EXIT_FAILURE, EXIT_INPUT, EXIT_USAGE
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +113,23 @@ def test_a_fault_of_ours_keeps_its_stack_and_exits_70(capsys, monkeypatch):
     error = capsys.readouterr().err
     assert "RuntimeError: surprise" in error
     assert "version -verbose" in error
+
+
+def test_a_failing_python_layer_is_no_fault_of_ours(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "failing_layer.py").write_text(
+        "import caffe\nclass Failing(caffe.Layer):\n"
+        "    def setup(self, bottom, top):\n        raise IndexError('mine')\n"
+    )
+    (tmp_path / "net.prototxt").write_text(
+        'layer { name: "py" type: "Python" top: "y" '
+        'python_param { module: "failing_layer" layer: "Failing" } }'
+    )
+    assert main(["time", "-model=net.prototxt"]) == EXIT_FAILURE
+    error = capsys.readouterr().err
+    assert "IndexError: mine" in error
+    assert "in setup of layer 'py' (Python) at net.prototxt:1" in error
+    assert "report it" not in error
 
 
 def test_every_command_has_a_module_with_main():
