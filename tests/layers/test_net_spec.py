@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import geeps_caffe as caffe
 import prototxt
-from geeps_caffe import caffe
-from geeps_caffe.caffe import layers as L
-from geeps_caffe.caffe import params as P
+from geeps_caffe import layers as L
+from geeps_caffe import params as P
 from geeps_caffe.commands.run import caffe_answered
 from geeps_caffe.errors import GraphError
 
@@ -20,6 +20,32 @@ def test_nets_are_those_of_pycaffe(name):
     with caffe_answered():
         made = runpy.run_path(str(GOLDEN / "net_spec_script.txt"))["RESULT"]
     assert made[name] == (GOLDEN / f"net_spec_{name}.prototxt").read_text()
+
+
+def test_a_script_may_import_geeps_caffe_under_its_own_name():
+    script = (GOLDEN / "net_spec_script.txt").read_text()
+    for ours, theirs in (
+        ("import geeps_caffe as caffe\n", "import caffe\n"),
+        ("from geeps_caffe import layers", "from caffe import layers"),
+    ):
+        assert theirs in script
+        script = script.replace(theirs, ours)
+    names = {}
+    exec(script, names)
+    wanted = (GOLDEN / "net_spec_lenet.prototxt").read_text()
+    assert names["RESULT"]["lenet"] == wanted
+
+
+@pytest.mark.parametrize("layers", [L, caffe.layers, caffe.caffe.layers])
+def test_layer_types_are_functions_under_each_name(layers):
+    assert layers.ReLU(layers.Input()).fn.type_name == "ReLU"
+    assert layers.TheirOwn().fn.type_name == "TheirOwn"
+
+
+def test_modules_of_the_package_are_no_layer_types():
+    with pytest.raises(AttributeError, match="no attribute 'convolutions'"):
+        _ = L.convolutions
+    assert L.convolution.__name__ == "geeps_caffe.layers.convolution"
 
 
 def test_tops_are_attributes_and_items():
