@@ -1,5 +1,6 @@
 """List files of images: a line for each, `name label`."""
 
+import os
 from dataclasses import dataclass
 
 from geeps_caffe.data.database import describe, missing
@@ -21,7 +22,8 @@ def read_image_list(path: str, root: str = "") -> list[Listed]:
     Blanks at the end, empty lines and Windows line ends do no harm.
 
     Raises:
-        DataError: the file is missing or empty, or a line has no label.
+        DataError: the file is missing or empty, a line has no label, or the root lacks
+            the slash that would make a folder of it.
     """
     lines = _lines(path)
     listed = [
@@ -31,7 +33,18 @@ def read_image_list(path: str, root: str = "") -> list[Listed]:
     ]
     if not listed:
         raise DataError(f"image list {describe(path)} is empty")
+    _check_root(root, listed[0].name)
     return listed
+
+
+def _check_root(root: str, first: str) -> None:
+    if not root or root.endswith("/") or os.path.exists(first):
+        return
+    if os.path.exists(f"{root}/{first.removeprefix(root)}"):
+        raise DataError(
+            f"there is no image {first!r}: the root folder is put before each name as "
+            f"it is; write '{root}/'"
+        )
 
 
 def _lines(path: str) -> list[str]:

@@ -38,6 +38,20 @@ def test_the_root_is_put_before_each_name(listed):
     assert listed(b"a.jpg 1", "images/")[0].name == "images/a.jpg"
 
 
+def test_a_root_that_lacks_its_slash_is_named(listed, tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.jpg").touch()
+    root = str(tmp_path / "images")
+    with pytest.raises(DataError, match=f"write '{root}/'"):
+        listed(b"a.jpg 1", root)
+
+
+def test_a_root_may_be_the_beginning_of_a_name(listed, tmp_path):
+    (tmp_path / "left_a.jpg").touch()
+    root = str(tmp_path / "left_")
+    assert listed(b"a.jpg 1", root)[0].name == f"{root}a.jpg"
+
+
 @pytest.mark.parametrize("line", [b"a.jpg", b"a.jpg cat", b"a.jpg 1.5"])
 def test_a_line_without_a_label_is_refused_with_its_place(listed, line):
     with pytest.raises(DataError, match=r"list\.txt:2: 'a\.jpg.* has no label"):
