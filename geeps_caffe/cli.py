@@ -62,6 +62,8 @@ _HELP_FLAGS = ("-help", "--help", "-h")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["help"]:
+        words = [*words[1:], "-help"]
     command, rest = find_command(words)
     try:
         return _run(command, rest)

@@ -132,6 +132,14 @@ def test_a_failing_python_layer_is_no_fault_of_ours(tmp_path, monkeypatch, capsy
     assert "report it" not in error
 
 
+def test_help_may_be_a_command(capsys):
+    for words, again in ((["help"], ["-help"]), (["help", "time"], ["time", "-help"])):
+        assert main(words) == 0
+        shown = capsys.readouterr().out
+        assert main(again) == 0
+        assert capsys.readouterr().out == shown
+
+
 def test_every_command_has_a_module_with_main():
     folder = os.path.dirname(cli.__file__)
     for name in COMMANDS:
