@@ -1,11 +1,12 @@
 """One pool of threads in the process, and how it waits.
 
 Threads of OpenMP that spin for long between two primitives collapse when anything else
-wants their cores, those that sleep at once wake up late. Measured for LeNet's passes on
+wants their cores, those that sleep at once wake up late. Measured for LeNet's steps on
 two cores, ms at the median, quiet and beside a busy process: GNU's default of 300,000
-spins 4.5 and 9 to 290; no spin 5.2 and 20 to 28; 1,000 spins 4.4 and 20. So they spin
-for a moment unless the user says otherwise. Two pools, NumPy's BLAS beside OpenMP, cost
-up to three times; so BLAS gets one thread.
+spins 4.5 and 9 to 290; no spin 5.2 and 20 to 28; 1,000 spins 5.1 and 21; 10,000 spins
+4.9 and 21. (AlexNet's sleep 84 times a step with 1,000 and 9 times with 10,000.) So
+they spin for a moment unless the user says otherwise. Two pools, NumPy's BLAS beside
+OpenMP, cost up to three times; so BLAS gets one thread.
 """
 
 import ctypes
@@ -14,7 +15,7 @@ from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
 #: What we set where the user has set none of them; the second is GNU's alone.
-_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
+_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 _POLICIES = (*_WAITING, "KMP_BLOCKTIME")
 _BLAS_SETTERS = (
     "scipy_openblas_set_num_threads64_",

@@ -9,7 +9,7 @@ from geeps_caffe.engines.onednn.threads import (
 def test_threads_wait_a_moment_then_sleep():
     environment = {}
     prepare_environment(None, environment)
-    assert environment == {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
+    assert environment == {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 
 
 def test_what_the_user_set_about_waiting_stays():
