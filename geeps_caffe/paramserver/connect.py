@@ -23,8 +23,13 @@ def local_place(environ: Mapping[str, str]) -> tuple[int, int]:
     """Which of its host's workers this process is, and how many there are.
 
     A worker that was started otherwise than by an agent is alone on its host.
+
+    Raises:
+        UsageError: a variable is no number.
     """
-    return int(environ.get(LOCAL_RANK, 0)), int(environ.get(LOCAL_RANKS, 1))
+    if LOCAL_RANK not in environ:
+        return 0, 1
+    return _number(environ, LOCAL_RANK), _number(environ, LOCAL_RANKS)
 
 
 def open_store(

@@ -90,6 +90,8 @@ def test_workers_are_told_their_place_on_the_host():
     told = {"GEEPS_CAFFE_LOCAL_RANK": "1", "GEEPS_CAFFE_LOCAL_RANKS": "2"}
     assert local_place(told) == (1, 2)
     assert local_place({}) == (0, 1)
+    with pytest.raises(UsageError, match="GEEPS_CAFFE_LOCAL_RANKS is 'two'"):
+        local_place({**told, "GEEPS_CAFFE_LOCAL_RANKS": "two"})
 
 
 def test_without_a_gpu_there_is_no_worker_for_it():
