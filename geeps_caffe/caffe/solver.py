@@ -1,6 +1,7 @@
 """pycaffe's solvers: get_solver and the six classes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import prototxt
@@ -27,7 +28,7 @@ class Solver:
         self._trainer = Trainer(
             document.message,
             str(file),
-            settings or _settings(),
+            _with_gradients(settings or _settings()),
             log_report,
             document=document,
         )
@@ -170,6 +171,11 @@ SOLVERS: tuple[type[_Typed], ...] = (
     AdaDeltaSolver,
     AdamSolver,
 )
+
+
+def _with_gradients(settings: RunSettings) -> RunSettings:
+    """Callbacks see gradients whole, and before any update."""
+    return replace(settings, without=(*settings.without, "rows"))
 
 
 def _settings() -> RunSettings:

@@ -52,8 +52,9 @@ class Executor(PlanArrays):
             n.index: _stream(seed, n.name, engine.draw) for n in graph.nodes
         }
         functions = engine.functions(plan.program.options.dtype)
-        with_what = (memory, engine.xp, self.streams, others, functions)
-        self._code = CodeBinder(graph, plan, *with_what)
+        self._code = CodeBinder(
+            graph, plan, memory, engine.xp, self.streams, others, functions
+        )
         super().__init__(memory, engine, self._code.shapes)
         binder = Binder(memory, engine, self._code, tables, poison=poison)
         with self.device.running():
@@ -112,6 +113,11 @@ class Executor(PlanArrays):
                     continue
                 if wanted(origin, entry):
                     self._run_alone(entry, call)
+
+    def hand_in(self) -> None:
+        """Only the calls of the parameter server: gradients leave as they are."""
+        entries = zip(self.plan.instructions, self.calls, strict=True)
+        self._walk([call for e, call in entries if isinstance(e, Table | Clock)])
 
     def _run_alone(self, instruction: Instruction, call: Call) -> None:
         """With some calls left out no events can be relied on: swaps are waited for."""

@@ -1,7 +1,5 @@
 """The arrays of a bound plan as programs see them: plain, between two steps."""
 
-from contextlib import AbstractContextManager
-
 import numpy as np
 
 from geeps_caffe.device.array import Array, Shape
@@ -67,18 +65,15 @@ class PlanArrays:
 
     def clear(self, name: str) -> None:
         """Set all of an array to 0, padding included."""
-        with self._running():
+        with self.device.running():
             self.memory.after(name).fill(0)
 
     def _reorder(
         self, name: str, source: tuple[Array, Layout], target: tuple[Array, Layout]
     ) -> None:
         array = self.plan.program.arrays[name]
-        with self._running():
+        with self.device.running():
             self.engine.bind_reorder(array.shape, source, target, array.dtype)()
-
-    def _running(self) -> AbstractContextManager[object]:
-        return self.device.running()
 
 
 def _plain_layout(array: PlannedArray) -> Layout:

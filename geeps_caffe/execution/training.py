@@ -38,7 +38,6 @@ from geeps_caffe.graph.graph import Graph
 from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.paramserver import ADD, Client
-from geeps_caffe.schedule.instructions import Clock, Table
 from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
@@ -254,18 +253,15 @@ class Training:
         """The same in two parts: all gradients, then all updates."""
         for start, _ in self.hooks:
             start()
-        executor, total = self.net.executor, 0.0
-        for name in self.net.program.arrays:
-            if (
-                name.endswith(".diff")
-                and name.removesuffix(".diff") in self.net.table_of
-            ):
-                executor.clear(name)
+        net, total = self.net, 0.0
+        for name in (f"{key}.diff" for key in net.table_of):
+            if name in net.program.arrays:
+                net.executor.clear(name)
         for body in range(self.bodies):
-            self.net.follow_sources()
-            executor.begin(iteration, self._records(body))
-            executor.run(lambda position, entry: True)
-            total += self.net.loss()
+            net.follow_sources()
+            net.executor.begin(iteration, self._records(body))
+            net.executor.run(lambda position, entry: True)
+            total += net.loss()
         for _, gradients_ready in self.hooks:
             gradients_ready()
         self.apply_update(iteration, rate)
@@ -274,13 +270,9 @@ class Training:
     def apply_update(self, iteration: int, rate: float) -> None:
         """Hand in the gradients that are there; only the calls to the tables run."""
         self._set_hyper(iteration, rate)
-        executor = self.net.executor
         for body in range(self.bodies):
             self.tables.body = body
-            entries = zip(executor.plan.instructions, executor.calls, strict=True)
-            for entry, call in entries:
-                if isinstance(entry, Table | Clock):
-                    call()
+            self.net.executor.hand_in()
 
     def _set_hyper(self, iteration: int, rate: float) -> None:
         if self.tables.keys:
