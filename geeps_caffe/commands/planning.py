@@ -12,7 +12,7 @@ from geeps_caffe.engines.table import engine_of
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
-from geeps_caffe.execution.nets import NamedNet, without_data
+from geeps_caffe.execution.nets import NamedNet, check_records, without_data
 from geeps_caffe.execution.nets import solver_nets as named_nets
 from geeps_caffe.execution.plans import plan_net, planning_of
 from geeps_caffe.execution.surroundings import updates_by_rows
@@ -125,6 +125,7 @@ def read_model(
     source = Source(document.message, document.path, document.layer_lines)
     held = NetState(phase, level, tuple(state.stage))
     named = NamedNet(source, held, document.warnings)
+    check_records(made_up, [named])
     return state, without_data(named, made_up)
 
 

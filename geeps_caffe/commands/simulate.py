@@ -15,7 +15,12 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount, show_bytes
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.nets import training_net, without_data
+from geeps_caffe.execution.nets import (
+    check_records,
+    test_nets,
+    training_net,
+    without_data,
+)
 from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.costs import Costs, estimate, find_device
@@ -50,7 +55,9 @@ def _solver_net(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
     solver.train_state.level = line.integer("level")
     solver.train_state.stage.extend(stages_of(line))
     settings, bodies = _settings(line), solver.iter_size
-    named = without_data(training_net(solver, path, NetState()), settings.made_up)
+    bare = training_net(solver, path, NetState())
+    check_records(settings.made_up, (bare, *test_nets(solver, path)))
+    named = without_data(bare, settings.made_up)
     with unbound_net(named, settings, trains=True, bodies=bodies) as net:
         yield f"Training net {net.graph.name!r} of {path}", net
 

@@ -1,6 +1,6 @@
 """Which nets a solver names: its training net and its test nets (Caffe's rules)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import prototxt
 from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.per_worker import find_file
-from geeps_caffe.errors import InputError
+from geeps_caffe.errors import InputError, UsageError, unknown
 from geeps_caffe.graph.build import Source
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.override import replace_data_layers
@@ -62,10 +62,25 @@ def solver_nets(
     """All nets of a solver; arguments as `training_net` and `without_data`."""
     training = training_net(solver, solver_path, stages, document)
     tests = test_nets(solver, solver_path, document)
+    check_records(made_up, (training, *tests))
     return SolverNets(
         without_data(training, made_up),
         tuple(without_data(test, made_up) for test in tests),
     )
+
+
+def check_records(made_up: MadeUp | None, nets: Iterable[NamedNet]) -> None:
+    """Refuse shapes of records for blobs that none of the nets reads from data.
+
+    Raises:
+        UsageError: there is such a shape.
+    """
+    layers = (layer for named in nets for layer in named.source.message.layer)
+    tops = {top for layer in layers if not layer.bottom for top in layer.top}
+    for blob in made_up.records if made_up else ():
+        if blob not in tops:
+            known = unknown("top of a data layer", blob, tops)
+            raise UsageError(f"-record {blob}=...: {known}")
 
 
 def without_data(named: NamedNet, made_up: MadeUp | None) -> NamedNet:

@@ -71,3 +71,22 @@ def test_a_shape_that_is_not_known_is_asked_for(job, capfd):
 def test_without_the_flag_data_are_wanted(job, capfd):
     assert main(["time", "-model=net.prototxt"]) == 3
     assert "train_lmdb" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("source", ["-model=net.prototxt", "-solver=solver.prototxt"])
+@pytest.mark.parametrize("command", ["plan", "simulate"])
+def test_a_shape_for_what_is_no_data_is_refused(job, capfd, command, source):
+    for blob, advice in (("lable=", "did you mean 'label'"), ("ip=3", "known")):
+        assert main([command, source, f"-record=data=2,5,5,{blob}"]) == 2
+        said = capfd.readouterr().err
+        name = blob.partition("=")[0]
+        assert f"-record {name}=...: unknown top of a data layer '{name}'" in said
+        assert advice in said
+
+
+def test_a_shape_may_be_for_the_test_net_alone(job, capfd):
+    text = NET.replace('top: "data" top: "label" include { phase: TEST }', "TESTS")
+    tests = 'top: "data" top: "label" top: "more" include { phase: TEST }'
+    (job / "net.prototxt").write_text(text.replace("TESTS", tests))
+    words = ["-solver=solver.prototxt", "-record=data=2,5,5,more=7"]
+    assert main(["plan", *words]) == 0
