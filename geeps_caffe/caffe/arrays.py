@@ -18,8 +18,9 @@ from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.graph.graph import Graph
+from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import first_elements
+from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.schedule.program import Program
 
 PARAM = "param:"  # before the key of a param, to tell it from a blob's name
@@ -122,6 +123,7 @@ class NetArrays(BlobOwner):
         if name.startswith(PARAM):
             self._follow_partners()
             return self._shadows.show(executor, program.params[name[len(PARAM) :]])
+        self._fill(name)
         value = self.net.graph.last_value(name).name
         return self._cut(value, self._shadows.show(executor, program.data[value]))
 
@@ -152,10 +154,28 @@ class NetArrays(BlobOwner):
         """See Blob.reshape."""
         if name in self.inputs:
             self._pending[name] = tuple(shape)
-        elif name.startswith(PARAM) and count(tuple(shape)) != count(
-            self.blob_shape(name)
-        ):
-            raise UsageError("params keep their size; they can't be reshaped")
+        elif name.startswith(PARAM):
+            if count(tuple(shape)) != count(self.blob_shape(name)):
+                raise UsageError("params keep their size; they can't be reshaped")
+        elif isinstance(self._source(name).layer, DummyData):
+            raise UsageError(
+                f"blob {name!r} of {self._source(name).title} keeps the shape of its "
+                "dummy_data_param; an Input layer has blobs that can be reshaped"
+            )
+
+    def _fill(self, name: str) -> None:
+        """Constants of DummyData are there before the net runs first, as in Caffe."""
+        node, executor = self._source(name), self.net.executor
+        if isinstance(node.layer, DummyData) and not node.layer.filled:
+            program = executor.plan.program
+            forward = range(program.backward_start)
+            executor.begin(0, np.arange(1, dtype=np.int64))
+            executor.run(lambda i, _: i in forward and program.owners[i] == node.index)
+
+    def _source(self, name: str) -> Node:
+        """The layer that a blob, no param, comes from."""
+        graph = self.net.graph
+        return graph.nodes[graph.first_value(name).source]
 
     def _shapes_agree(self) -> bool:
         """Reshape; False where layers refuse what may be some of several new shapes."""

@@ -121,10 +121,24 @@ def test_dummy_tops_keep_what_python_writes(tmp_path, engine):
         'layer { name: "p" type: "Power" bottom: "x" top: "y" '
         "power_param { scale: 2 } }"
     )
+    for passes_before in (0, 1):
+        net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
+        for _ in range(passes_before):
+            net.forward()
+        net.blobs["x"].data[...] = 5
+        np.testing.assert_array_equal(net.forward()["y"], [10, 10])
+
+
+def test_constants_of_dummy_tops_are_there_before_the_net_runs(tmp_path, engine):
+    file = tmp_path / "dummy.prototxt"
+    file.write_text(
+        'layer { name: "d" type: "DummyData" top: "x" dummy_data_param {'
+        ' shape { dim: 2 } data_filler { type: "constant" value: 3 } } }'
+    )
     net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
-    net.forward()
-    net.blobs["x"].data[...] = 5
-    np.testing.assert_array_equal(net.forward()["y"], [10, 10])
+    assert net.blobs["x"].data.tolist() == [3, 3]
+    with pytest.raises(UsageError, match=r"'x' of layer 'd'.*keeps the shape"):
+        net.blobs["x"].reshape(4)
 
 
 PAIR = """
