@@ -29,6 +29,7 @@ from geeps_caffe.files import DISK, write_atomically
 from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.layers.memory_data import MemoryData
 from geeps_caffe.schedule.instructions import Instruction
+from geeps_caffe.schedule.plan import Plan
 
 
 class Net(Hooked, Batched):
@@ -143,6 +144,7 @@ class Net(Hooked, Batched):
 
     def _walk(self, part: Part) -> None:
         executor = self._arrays.before_run(part)
+        _check_no_swaps(executor.plan)
         program = executor.plan.program
         owners, middle = program.owners, program.backward_start
         left = part
@@ -310,3 +312,13 @@ def driven(*nets: Net) -> Iterator[None]:
     yield
     for net in nets:
         net.after_run()
+
+
+def _check_no_swaps(plan: Plan) -> None:
+    """Where swaps are planned, the layers of a part do not find what they read."""
+    if plan.moved_bytes:
+        raise UsageError(
+            "forward and backward by hand need all arrays in place, but the settings "
+            "of this net (memory, param_cache) let some be swapped out; train it with "
+            "step, or leave these settings out"
+        )

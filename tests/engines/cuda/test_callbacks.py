@@ -5,6 +5,8 @@ import pytest
 
 from geeps_caffe.caffe import get_solver
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import ParamCache
+from geeps_caffe.errors import UsageError
 from tests.cuda_double.fixtures import double
 
 __all__ = ["double"]
@@ -32,20 +34,36 @@ def by_hand(solver):
         solver.apply_update()
 
 
-def trained(engine, train):
-    solver = get_solver("solver", RunSettings(engine=engine, keep_all=True))
+def trained(engine, train, cache=None):
+    settings = RunSettings(engine=engine, keep_all=True, param_cache=cache)
+    solver = get_solver("solver", settings)
     solver.net.blobs["x"].data[...] = np.arange(12).reshape(4, 3) / 10
     solver.net.blobs["label"].data[...] = [0, 1, 2, 4]
     train(solver)
     return [blob.data.copy() for blob in solver.net.params["ip"]]
 
 
-@pytest.mark.parametrize("train", [by_callbacks, by_hand])
-@pytest.mark.usefixtures("double")
-def test_updates_by_python_are_in_order(tmp_path, monkeypatch, train):
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch, double):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net").write_text(NET)
     (tmp_path / "solver").write_text(SOLVER)
+
+
+CACHES = [ParamCache("swapped"), ParamCache("pinned")]
+
+
+@pytest.mark.parametrize(
+    ("train", "cache"),
+    [(by_hand, None), (by_callbacks, None), *((by_callbacks, c) for c in CACHES)],
+)
+def test_updates_by_python_are_in_order(train, cache):
     wanted = trained("reference", lambda solver: solver.step(2))
-    for mine, right in zip(trained("cuda", train), wanted, strict=True):
+    for mine, right in zip(trained("cuda", train, cache), wanted, strict=True):
         np.testing.assert_allclose(mine, right, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_a_part_of_a_net_does_not_run_where_arrays_are_swapped_out(cache):
+    with pytest.raises(UsageError, match="by hand need all arrays in place"):
+        trained("cuda", by_hand, cache)
