@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from geeps_caffe.config.launchers import local_number
+from geeps_caffe.errors import InputError
 from geeps_caffe.paramserver.connect import (
     AGENT,
     LOCAL_RANK,
@@ -54,8 +55,12 @@ class Workers:
             log.close()
 
     def start(self, agent: Path, environ: Mapping[str, str]) -> None:
-        """Start all ranks, each in its own session, so that a signal comes once."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """Start all ranks, each in its own session, so that a signal comes once.
+
+        Raises:
+            InputError: the log of a rank can't be written; then none is started.
+        """
+        outputs = {rank: self._open_log(rank) for rank in self._ranks if rank}
         cores = str(max(1, _cores() // len(self._ranks)))
         shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
         process, processes = local_number(environ)  # agents that share this host
@@ -63,7 +68,7 @@ class Workers:
         for place, rank in enumerate(self._ranks, first):
             own = {RANK: str(rank), RANKS: str(self._total), AGENT: str(agent)}
             own |= {LOCAL_RANK: str(place), LOCAL_RANKS: str(here)}
-            output = None if rank == 0 else self._open_log(rank)
+            output = outputs.get(rank)
             self._processes.append(
                 subprocess.Popen(
                     self._command,
@@ -76,7 +81,15 @@ class Workers:
             )
 
     def _open_log(self, rank: int) -> IO[bytes]:
-        self._logs.append(self.log_path(rank).open("wb"))
+        path = self.log_path(rank)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._logs.append(path.open("wb"))
+        except OSError as error:
+            raise InputError(
+                f"{path}, the log of rank {rank}, can't be written: {error.strerror}; "
+                "name another folder with -log_dir"
+            ) from error
         return self._logs[-1]
 
     def log_path(self, rank: int) -> Path:

@@ -13,6 +13,7 @@ from geeps_caffe.errors import (
     EXIT_INTERRUPTED,
     EXIT_PARAMETER_SERVER,
     EXIT_PEER_LOST,
+    InputError,
     PeerLost,
     UsageError,
 )
@@ -116,6 +117,13 @@ def test_workers_that_were_asked_to_stop_have_no_log_to_show(tmp_path, output, c
     assert run(tmp_path, "stop") == EXIT_INTERRUPTED
     assert all("stopped as asked" in text for text in output())
     assert "rank 1:" not in caplog.text
+
+
+def test_a_log_that_can_not_be_written_is_named_before_a_rank_starts(tmp_path, capfd):
+    (tmp_path / "logs").touch()
+    with pytest.raises(InputError, match="the log of rank 1"):
+        run(tmp_path, "stop")
+    assert capfd.readouterr().out == ""
 
 
 def test_signals_go_to_all_workers(tmp_path):
