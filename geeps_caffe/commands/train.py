@@ -22,6 +22,7 @@ from geeps_caffe.commands.gpus import wanted_gpus
 from geeps_caffe.commands.planning import check_state, check_weights
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
+from geeps_caffe.commands.stats import check_stats
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.per_worker import find_file
@@ -74,6 +75,7 @@ def _check(line: CommandLine) -> None:
         raise UsageError(f"-workers is {line.integer('workers')}; give 1 or more")
     if memory_of(line):
         parse_amount(memory_of(line))
+    check_stats(line.text("stats"))
 
 
 def _workers(line: CommandLine) -> int:

@@ -103,3 +103,9 @@ def test_what_the_server_counts_is_logged_once_for_an_iteration(job, capsys):
     assert main(flags) == 0
     told = [line for line in log_of(capsys) if ", waited " in line]
     assert [line.partition(",")[0] for line in told] == ["Iteration 2", "Iteration 4"]
+
+
+def test_statistics_that_would_be_lost_are_refused_before_the_run(job):
+    with pytest.raises(InputError, match=r"-stats nowhere/s\.json"):
+        main(["-solver=solver.prototxt", "-stats=nowhere/s.json"])
+    assert not list(job.glob("*.caffemodel"))
