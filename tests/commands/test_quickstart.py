@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from geeps_caffe.commands.quickstart import FILES, OWN, Result, main, prepare
+from geeps_caffe.errors import InputError
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.reports import Output
 from tests.commands.test_digits import wheel  # noqa: F401  a fixture
@@ -23,6 +24,12 @@ def test_files_that_are_there_are_kept(tmp_path, wheel):  # noqa: F811
     assert (tmp_path / "train_val.prototxt").exists()
     assert (tmp_path / "deploy.prototxt").exists()
     assert (tmp_path / "digits_test_lmdb").is_dir()
+
+
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path, wheel):  # noqa: F811
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="name another folder"):
+        prepare(tmp_path / "file" / "first", wheel)
 
 
 def test_a_run_says_where_the_snapshot_is_and_what_is_next(
