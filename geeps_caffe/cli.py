@@ -17,6 +17,7 @@ from geeps_caffe.errors import (
     EXIT_FAILURE,
     EXIT_INPUT,
     EXIT_USAGE,
+    DataError,
     GeepsCaffeError,
     unknown,
 )
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(command, rest)
     except (GeepsCaffeError, PrototxtError) as error:
-        return _report(command, error, debug(words))
+        return _report(command, error, words)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -130,6 +131,8 @@ def _without_command(words: list[str]) -> int:
 
 #: Commands that read the flags of `caffe` and open their own log.
 _FLAGGED = ("train", "test", "time", "device_query", "plan", "simulate")
+#: Commands that say as much of made-up records as of real ones.
+_NEED_NO_DATA = ("time", "plan", "simulate")
 
 
 def usage() -> str:
@@ -164,13 +167,16 @@ def _of_python_layer(error: Exception) -> bool:
 
 
 def _report(
-    command: str | None, error: GeepsCaffeError | PrototxtError, stack: bool
+    command: str | None, error: GeepsCaffeError | PrototxtError, words: Sequence[str]
 ) -> int:
     """Print an error that the user can mend; returns its exit code."""
-    if stack:
+    if debug(words):
         traceback.print_exc()
     head = f"geeps-caffe {command}" if command else "geeps-caffe"
-    print(f"{head}: {_words(error)}", file=sys.stderr)
+    made_up = any("dummy_data" in word or "record" in word for word in words)
+    idle = command in _NEED_NO_DATA and isinstance(error, DataError) and not made_up
+    hint = "; with -dummy_data the net needs no data" if idle else ""
+    print(f"{head}: {_words(error)}{hint}", file=sys.stderr)
     return error.exit_code if isinstance(error, GeepsCaffeError) else EXIT_INPUT
 
 

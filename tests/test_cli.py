@@ -132,6 +132,21 @@ def test_a_failing_python_layer_is_no_fault_of_ours(tmp_path, monkeypatch, capsy
     assert "report it" not in error
 
 
+@pytest.mark.parametrize("command", ["time", "plan", "simulate"])
+def test_where_data_is_missing_made_up_records_are_offered(command, tmp_path, capsys):
+    net = tmp_path / "net.prototxt"
+    net.write_text(
+        'layer { name: "d" type: "Data" top: "data" '
+        'data_param { source: "gone" backend: LMDB batch_size: 2 } }'
+    )
+    assert main([command, f"-model={net}"]) == EXIT_INPUT
+    assert "with -dummy_data the net needs no data" in capsys.readouterr().err
+    assert main([command, f"-model={net}", "-dummy_data"]) == EXIT_INPUT
+    error = capsys.readouterr().err
+    assert "give that of one record" in error
+    assert "needs no data" not in error
+
+
 def test_help_may_be_a_command(capsys):
     for words, again in ((["help"], ["-help"]), (["help", "time"], ["time", "-help"])):
         assert main(words) == 0
