@@ -37,6 +37,14 @@ def test_paths_in_quotes_exist(page):
             assert (ROOT / name).exists(), f"{page.name} names {name}"
 
 
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/memory-planning.md"])
+def test_modules_named_without_a_folder_exist(name):
+    modules = {path.name for path in (ROOT / "geeps_caffe").rglob("*.py")}
+    named = set(re.findall(r"`(\w+\.py)`", (ROOT / name).read_text()))
+    assert named
+    assert named <= modules
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_commands_exist(page):
     for name in re.findall(r"geeps-caffe ([a-z_]+)(?=[ `\n])", page.read_text()):
