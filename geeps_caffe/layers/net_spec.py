@@ -208,18 +208,24 @@ def assign_proto(proto: Message, name: str, value: Any) -> None:
 
     Raises:
         GraphError: there is no such field.
+        TypeError, ValueError: the field has no such value.
     """
     if name not in _fields(proto):
         known = unknown("field", name, _fields(proto))
         raise GraphError(f"{proto.DESCRIPTOR.name}: {known}")
     field = getattr(proto, name)
-    if hasattr(field, "extend"):
-        _extend(field, value if isinstance(value, list | tuple) else [value])
-    elif isinstance(value, dict):
+    if isinstance(value, dict) and not hasattr(field, "extend"):
         for key, part in value.items():
             assign_proto(field, key, part)
-    else:
-        setattr(proto, name, value)
+        return
+    try:
+        if hasattr(field, "extend"):
+            _extend(field, value if isinstance(value, list | tuple) else [value])
+        else:
+            setattr(proto, name, value)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{proto.DESCRIPTOR.name}: {name}: {error}") from error
 
 
 def _fields(proto: Message) -> Mapping[str, Any]:

@@ -146,3 +146,18 @@ def test_messages_and_enums_have_pycaffes_names():
 def test_a_name_that_is_none_is_answered_with_the_nearest():
     with pytest.raises(AttributeError, match="did you mean 'NetParameter'"):
         _ = caffe.caffe_pb2.NetParametr
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"pool": "MAXX"}, ValueError, "PoolingParameter: pool: .*MAXX"),
+        ({"kernel_size": "three"}, TypeError, "PoolingParameter: kernel_size: "),
+        ({"bottom": [3]}, TypeError, "LayerParameter: bottom: "),
+    ],
+)
+def test_a_value_that_a_field_can_not_have_is_said_with_the_field(
+    params, error, message
+):
+    with pytest.raises(error, match=message):
+        L.Pooling(L.Input(), **params).to_proto()
