@@ -95,6 +95,8 @@ class ClusterAgent(Agent):
             self._send(self.host.hear(letter.host, letter.message, letter.data, now))
         for host in self._others:
             self._post(host)
+        if not self.host.outbox:
+            self._patient_since = None
         if now - self._checked > CHECK_SECONDS:
             self._checked = now
             self._check(now)
@@ -152,6 +154,7 @@ class ClusterAgent(Agent):
             sent = [self._post(host) for host in self._others]
             if not any(sent):
                 time.sleep(LOOK_SECONDS)
+                self._network.ended()  # notices ways that take letters again
 
     def close(self) -> None:
         """Close all connections."""

@@ -6,6 +6,7 @@ last few arrays are just kept, longer than ZeroMQ can need them.
 """
 
 import ctypes
+import errno
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -47,8 +48,9 @@ class SteadySender:
         assert data.flags.c_contiguous
         place = data.__array_interface__["data"][0]
         self._kept.append(data)
-        if self._send(self._socket.underlying, place, data.nbytes, 0) < 0:
-            raise self._error(ctypes.get_errno() or None)
+        while self._send(self._socket.underlying, place, data.nbytes, 0) < 0:
+            if (number := ctypes.get_errno()) != errno.EINTR:  # a signal may come
+                raise self._error(number or None)
 
 
 def find_send(zmq: Any) -> Any:

@@ -1,5 +1,7 @@
 """Arrays that ZeroMQ sends from where they lie."""
 
+import ctypes
+import errno
 import sys
 
 import numpy as np
@@ -70,3 +72,29 @@ def test_without_the_c_function_pyzmq_sends(pair):
 
 def test_the_c_function_is_found_in_pyzmqs_wheels():
     assert find_send(zmq_module()) is not None
+
+
+def sends(*numbers):
+    """A send that fails with each of these numbers of errors, then does it."""
+    left = list(numbers)
+
+    def send(socket, place, nbytes, flags):
+        if not left:
+            return nbytes
+        ctypes.set_errno(left.pop(0))
+        return -1
+
+    return lambda zmq: send
+
+
+def test_a_signal_while_sending_is_no_error(pair):
+    sender, _ = pair
+    steady = SteadySender(sender, AHEAD, sends(errno.EINTR, errno.EINTR))
+    steady.send(np.zeros(4, np.float32))
+
+
+def test_other_errors_are_zeromqs(pair):
+    sender, _ = pair
+    steady = SteadySender(sender, AHEAD, sends(errno.ENOTSOCK))
+    with pytest.raises(zmq.ZMQError, match="socket"):
+        steady.send(np.zeros(4, np.float32))
