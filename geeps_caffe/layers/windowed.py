@@ -20,6 +20,13 @@ class Geometry:
     pad: Window
     dilation: Window
 
+    def __str__(self) -> str:
+        """As messages have it, "kernel 3x3, stride 2x2, pad 0x0, dilation 1x1"."""
+        fields = ("kernel", "stride", "pad", "dilation")
+        return ", ".join(
+            f"{name} {'x'.join(map(str, getattr(self, name)))}" for name in fields
+        )
+
     @property
     def spans(self) -> Window:
         """The pixels from a kernel's first to its last point."""

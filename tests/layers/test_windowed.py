@@ -158,7 +158,10 @@ def test_a_wrong_window_of_a_pooling_is_explained(text, message):
 def test_a_kernel_larger_than_the_padded_bottom_is_explained():
     bottom = (1, 1, 4, 4)
     layer = convolution("kernel_size: 3 dilation: 3", bottom)
-    with pytest.raises(LayerError, match=r"covers 7 pixels of spatial.* 4.*pad by 2"):
+    with pytest.raises(
+        LayerError,
+        match=r"covers 7 pixels of spatial.* 4.*pad by 2.*kernel 3x3, stride 1x1",
+    ):
         layer.infer_shapes([bottom])
     layer = pooling("kernel_size: 5", bottom)
     with pytest.raises(LayerError, match=r"covers 5 pixels .* has 4, with padding 4"):
