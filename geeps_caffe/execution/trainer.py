@@ -26,6 +26,9 @@ from prototxt import Document
 
 Reporter = Callable[[Report], None]
 STOP, SNAPSHOT = 1, 2  # what a signal may ask for
+_NO_RATE = (
+    "{} gives no base_lr: the rate is 0, as in Caffe, and nothing is learned; give one"
+)
 
 
 def _silent(report: Report) -> None:
@@ -65,6 +68,8 @@ class Trainer:
         self.report, self._requested, self._disk = report, requested, disk
         if solver.snapshot:
             prepare(solver, path, self.settings.rank, disk)
+        if not solver.HasField("base_lr"):
+            self._tell(reports.Notice(_NO_RATE.format(path or "the solver"), "W"))
         self.training = Training(solver, self._nets(document), self.settings, client)
         self.net: PlannedNet = self.training.net
         self.tests = [

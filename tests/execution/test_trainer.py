@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution import reports
@@ -18,7 +19,7 @@ from geeps_caffe.execution.reports import (
     Solving,
     StepReached,
 )
-from geeps_caffe.execution.trainer import SNAPSHOT, STOP
+from geeps_caffe.execution.trainer import SNAPSHOT, STOP, Trainer
 from tests.execution.recordings import inside
 from tests.execution.small import NET, Run, make_place, same_weights
 
@@ -210,6 +211,15 @@ def test_upgrades_of_a_net_are_told(place):
     with Run(TEST) as run:
         assert [n.level for n in run.of(Notice)] == ["I", "I"]
         assert "deprecated V1LayerParameter: net.prototxt" in run.told[0].text
+
+
+def test_a_solver_without_a_rate_is_told_of(place):
+    solver = prototxt.parse_solver('net: "net.prototxt" lr_policy: "fixed"').message
+    told = []
+    Trainer(solver, "s.prototxt", RunSettings(seed=1), told.append).close()
+    (notice,) = (report for report in told if isinstance(report, Notice))
+    assert notice.level == "W"
+    assert notice.text.startswith("s.prototxt gives no base_lr: the rate is 0")
 
 
 def test_warnings_of_a_net_are_told(place):
