@@ -61,6 +61,26 @@ def check_recording(path, engine, tmp_path):
             compare(net, case, f"fwd{step}/top/", rtol)
 
 
+def check_masked_recording(path, engine, tmp_path):
+    """Dropout in training: Caffe's mask is its own, but both do the same with one."""
+    case = np.load(path)
+    file = tmp_path / "net.prototxt"
+    file.write_text(str(case["prototxt"]))
+    net = make_net(case, file, engine)
+    write_inputs(net, case, "in/")
+    net.forward()
+    out = np.array(net.blobs["out"].data)
+    backward(net, case)
+    for top, diff in (
+        (case["top/out"], case["bottomdiff/data"]),
+        (out, net.blobs["data"].diff),
+    ):
+        kept = top != 0
+        assert abs(kept.mean() - 0.6) < 0.14  # four deviations of 200 draws
+        close(top, kept * case["in/data"] / np.float32(0.6), 1e-6, "top")
+        close(diff, kept * case["topdiff/out"] / np.float32(0.6), 1e-6, "diff")
+
+
 def make_net(case, file, engine):
     phase = TRAIN if str(case["phase"]) == "TRAIN" else TEST
     state = json.loads(str(case["net_state"])) if "net_state" in case.files else {}

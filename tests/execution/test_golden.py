@@ -6,6 +6,7 @@ import pytest
 
 from tests.execution.recordings import (
     FOLDER,
+    check_masked_recording,
     check_recording,
     inside,
     needs_files,
@@ -13,7 +14,8 @@ from tests.execution.recordings import (
 )
 
 ENGINES = ("reference", "onednn")
-CASES = recorded_cases()  # the others: see test_random
+CASES = recorded_cases()
+MASKED = FOLDER / "Dropout__train_seeded.npz"
 
 
 @pytest.fixture
@@ -36,3 +38,8 @@ def test_case(name, engine, tmp_path, request):
         return
     with inside(request.getfixturevalue("beside_files")):
         check_recording(path, engine, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_dropout_recorded_in_training_differs_in_its_mask_only(engine, tmp_path):
+    check_masked_recording(MASKED, engine, tmp_path)

@@ -9,7 +9,11 @@ from geeps_caffe.config.job import RunSettings
 from tests.cuda_double.fixtures import double
 from tests.execution import test_golden as layers
 from tests.execution import test_golden_solvers as solvers
-from tests.execution.recordings import check_recording, inside
+from tests.execution.recordings import (
+    check_masked_recording,
+    check_recording,
+    inside,
+)
 from tests.execution.test_golden import beside_files
 from tests.execution.test_golden_solvers import place
 
@@ -26,6 +30,10 @@ def test_layer(name, tmp_path, request):
         return
     with inside(request.getfixturevalue("beside_files")):
         check_recording(path, "cuda", tmp_path)
+
+
+def test_dropout_recorded_in_training_differs_in_its_mask_only(tmp_path):
+    check_masked_recording(layers.MASKED, "cuda", tmp_path)
 
 
 @pytest.mark.parametrize("case", solvers.CASES)
