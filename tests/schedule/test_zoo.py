@@ -1,6 +1,4 @@
-"""Real models: they compile, and plan at once to plans without a fault."""
-
-import time
+"""Real models: they compile, and their plans have no fault."""
 
 import pytest
 
@@ -55,15 +53,11 @@ def trained(message):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*use_global_stats")
 @pytest.mark.parametrize("keep_all", [False, True], ids=["lean", "by hand"])
-def test_a_model_plans_within_seconds(graph, keep_all):
+def test_a_model_plans_at_any_budget_from_the_least(graph, keep_all):
     program = program_of(graph, open_engine("onednn"), keep_all=keep_all)
-    start = time.process_time()
     free = make_plan(program)
-    assert time.process_time() - start < 1
     assert check_plan(free) == []
     least = make_plan(program, share=not keep_all).least_bytes
     for factor in (1, 1.15, 1.5):
-        start = time.process_time()
         plan = make_plan(program, int(least * factor))
-        assert time.process_time() - start < 5
         assert check_plan(plan) == []
