@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -171,7 +170,5 @@ def test_help_comes_quickly_because_nothing_heavy_is_imported():
         "import sys; from geeps_caffe.cli import main; main(['--help']); "
         "assert 'numpy' not in sys.modules"
     )
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - start < 5  # 0.1 s on a quiet machine

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from geeps_caffe.config.param_cache import ParamCache
@@ -33,10 +31,8 @@ def test_it_has_20_gigabytes_of_params_and_70_of_state(program):
     assert sum(sizes.values()) + history > 70e9
 
 
-def test_it_is_planned_for_a_device_of_5_gigabytes_in_seconds(program):
-    start = time.process_time()
+def test_it_is_planned_for_a_device_of_5_gigabytes(program):
     plan = make_plan(program, DEVICE_BYTES, planner=cost_aware(k20c))
-    assert time.process_time() - start < 30
     assert plan.arena_bytes <= DEVICE_BYTES
     assert plan.total_bytes > 10 * DEVICE_BYTES
     assert check_plan(plan) == []
