@@ -4,6 +4,7 @@ The reader copies no pixels: they stay a view of the database's memory.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from prototxt.schema import Datum as DatumMessage
 _CHANNELS, _HEIGHT, _WIDTH, _DATA, _LABEL, _FLOATS, _ENCODED = range(1, 8)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FLOAT_TAG = _FLOATS << 3 | _FIXED32
+
+_TAIL = 32  # bytes after the pixels that are looked up and not read
+_LABELS = 4096  # how many of them are kept
 
 
 @dataclass(slots=True)
@@ -26,12 +30,15 @@ class Datum:
 
 
 class DatumReader:
-    """Reads records. It remembers the head of the last one, which seldom changes."""
+    """Reads records; safe from several threads.
+
+    It remembers the head of the last one, which seldom changes, and labels that
+    have followed pixels.
+    """
 
     def __init__(self) -> None:
-        self._head = b"\0"  # the bytes before the pixels, never those of a record
-        self._shape: Shape = (0, 0, 0)
-        self._size = 0
+        self._last = _Head(b"\0", (0, 0, 0), 0)  # bytes that begin no record
+        self._labels: dict[bytes, int] = {}  # by the bytes after the pixels
 
     def read(self, record: Record) -> Datum:
         """The record's content.
@@ -39,14 +46,24 @@ class DatumReader:
         Raises:
             ValueError: it is no Datum, or its pixels do not fill its shape.
         """
-        start = len(self._head)
-        if record[:start] == self._head:
-            tail = memoryview(record)[start + self._size :]
-            fields = _Fields(tail)
-            if not fields.encoded and fields.data is None and not fields.floats:
-                pixels = np.frombuffer(record, np.uint8, self._size, start)
-                return Datum(fields.label, pixels.reshape(self._shape))
+        head, shape, end = self._last
+        start = len(head)
+        if record[:start] == head and len(record) >= end:
+            label = self._labels.get(bytes(record[end : end + _TAIL + 1]))
+            if label is None:
+                label = self._label(memoryview(record)[end:])
+            if label is not None:
+                return Datum(label, np.ndarray(shape, np.uint8, record, start))
         return self._read(memoryview(record))
+
+    def _label(self, tail: memoryview) -> int | None:
+        """The label in what follows the pixels; None where there is more in it."""
+        fields = _Fields(tail)
+        if fields.encoded or fields.data is not None or fields.floats:
+            return None
+        if len(tail) <= _TAIL and len(self._labels) < _LABELS:
+            self._labels[bytes(tail)] = fields.label
+        return fields.label
 
     def _read(self, record: memoryview) -> Datum:
         fields = _Fields(record)
@@ -57,24 +74,31 @@ class DatumReader:
         shape = (fields.channels, fields.height, fields.width)
         if fields.data is not None and len(fields.data):
             pixels: Array = np.frombuffer(fields.data, np.uint8)
-            self._remember(record, fields, shape)
         elif fields.floats:
             pixels = np.concatenate(fields.floats)
         else:
             raise ValueError(_EMPTY if len(record) else "the record is empty")
         if pixels.size != shape[0] * shape[1] * shape[2]:
-            self._head = b"\0"
             raise ValueError(
                 f"the datum has {pixels.size} values, but its shape {shape} "
                 f"needs {shape[0] * shape[1] * shape[2]}{_encoded_hint(pixels)}"
             )
+        self._remember(record, fields, shape)
         return Datum(fields.label, pixels.reshape(shape))
 
     def _remember(self, record: memoryview, fields: "_Fields", shape: Shape) -> None:
         """Keep the head, where the pixels come after shape and before the label."""
         if fields.shape_first and fields.data is not None and not fields.floats:
-            self._head = bytes(record[: fields.data_start])
-            self._shape, self._size = shape, len(fields.data)
+            head = bytes(record[: fields.data_start])
+            self._last = _Head(head, shape, len(head) + len(fields.data))
+
+
+class _Head(NamedTuple):
+    """What records have in common: the bytes before the pixels say all of it."""
+
+    head: bytes
+    shape: Shape
+    end: int  # where the pixels end
 
 
 _EMPTY = (

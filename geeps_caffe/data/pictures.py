@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -36,12 +37,13 @@ def arrange(
     Raises:
         DataError: an image does not fit; it is named.
     """
-    for i, image in enumerate(images):
+    firsts = {image.shape: i for i, image in reversed(list(enumerate(images)))}
+    for found, i in sorted(firsts.items(), key=itemgetter(1)):
         try:
-            transform.check(image.shape)
+            transform.check(found)
         except ValueError as error:
             raise DataError(f"{name(i)}: {error}") from error
-        shape = transform.output(image.shape)
+        shape = transform.output(found)
         expected = expected or shape
         if shape != expected:
             raise DataError(

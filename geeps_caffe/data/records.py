@@ -31,6 +31,7 @@ class RecordFeed:
         self._transform = transform
         self._colour = colour
         self._tops = tops
+        self._reader = DatumReader()
         self._expected: Shape | None = None
         self._alone = threading.Lock()  # a database takes one call at a time
 
@@ -63,9 +64,8 @@ class RecordFeed:
     def decode(self, batch: Batch, fetched: _Fetched) -> Pictures:
         """See Feed."""
         del batch
-        reader = DatumReader()
         data = [
-            self._read(record, i, reader)
+            self._read(record, i)
             for record, i in zip(fetched.records, fetched.numbers, strict=True)
         ]
         images = [self._image(d, i) for d, i in zip(data, fetched.numbers, strict=True)]
@@ -97,18 +97,17 @@ class RecordFeed:
             lambda _: self.name(number),
         )
 
-    def _read(
-        self, record: Record, number: Any, reader: DatumReader | None = None
-    ) -> Datum:
+    def _read(self, record: Record, number: Any) -> Datum:
         try:
-            return (reader or DatumReader()).read(record)
+            return self._reader.read(record)
         except ValueError as error:
             raise DataError(f"{self.name(number)}: {error}") from error
 
     def _image(self, datum: Datum, number: Any) -> Array:
-        if datum.encoded is None:
-            assert datum.pixels is not None
-            return to_colour(datum.pixels, self._colour)
+        if datum.pixels is not None:
+            plain = self._colour is Colour.NATIVE
+            return datum.pixels if plain else to_colour(datum.pixels, self._colour)
+        assert datum.encoded is not None
         try:
             return decode(datum.encoded, self._colour)
         except ValueError as error:

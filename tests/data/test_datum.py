@@ -41,6 +41,12 @@ def test_what_follows_the_pixels_counts_in_records_that_look_alike(reader):
     assert reader.read(head + serialize(record_id=9)).label == 0
 
 
+def test_more_labels_are_read_than_are_remembered(reader):
+    pixels = np.zeros((1, 1, 1), np.uint8)
+    labels = [*range(5000), *range(4990, 5000)]
+    assert [reader.read(write_datum(pixels, n)).label for n in labels] == labels
+
+
 def test_floats_one_by_one_and_packed_are_read(reader):
     values = np.linspace(-1, 1, 6, dtype=np.float32)
     one_by_one = serialize(channels=1, height=2, width=3, float_data=values, label=4)
