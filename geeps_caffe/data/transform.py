@@ -8,17 +8,19 @@ random numbers belong to the record's place in the stream, so they are the same 
 any number of workers and after a resume.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-import cv2
 import numpy as np
 
+from geeps_caffe.data.cuts import Cut, Room, gather
 from geeps_caffe.data.datum import layout_hint
 from geeps_caffe.data.order import below, draw
 from geeps_caffe.device.array import Array, Shape, count
 
-_CHUNK = 1 << 18  # values that are worked on together, so that they stay in cache
+_CONVERTED = 5 << 17  # values that are worked on together, so that they stay in cache
+_GATHERED = 4 * _CONVERTED  # bytes that are; the more, the fewer calls
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Transform:
     mean_values: tuple[float, ...] = ()
     seed: int = 1
     use: int = 0  # salt of this layer's random numbers
+    _rooms: list[Room] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )  # that no thread uses now
 
     def check(self, shape: Shape) -> None:
         """Refuse images of `shape` (C, H, W) that can't be transformed.
@@ -69,16 +74,15 @@ class Transform:
     def write(self, images: Sequence[Array], places: Array, out: Array) -> None:
         """Transform `images`, uint8 or float32 (C, H, W), into `out` (N, C, H, W)."""
         cuts = self.cuts(images, places)
-        step = max(1, _CHUNK // count(out.shape[1:]))
-        if step == 1:
-            for image, cut, target in zip(images, cuts, out, strict=True):
-                self._large(image, cut, target)
-            return
+        step = max(1, _GATHERED // count(out.shape[1:]))
+        room = self._take_room()
         for start in range(0, len(images), step):
             some = slice(start, start + step)
-            self._chunk(images[some], cuts[some], out[some])
+            values = gather(images[some], cuts[some], out.shape[1:], room)
+            self._finish(values, cuts[some], out[some], room)
+        self._rooms.append(room)
 
-    def cuts(self, images: Sequence[Array], places: Array) -> list["Cut"]:
+    def cuts(self, images: Sequence[Array], places: Array) -> list[Cut]:
         """Where each image is cut, and whether it is mirrored."""
         crop = self.crop
         rows = [i.shape[1] - (crop[0] if crop else i.shape[1]) for i in images]
@@ -106,91 +110,60 @@ class Transform:
         values = np.array(self.mean_values or (0,), np.float32)
         return values, (int(len(values) > 1), 0)
 
-    def _chunk(
-        self, images: Sequence[Array], cuts: Sequence["Cut"], out: Array
+    def _finish(
+        self, values: Array, cuts: Sequence[Cut], out: Array, room: Room
     ) -> None:
-        values = np.empty(out.shape, images[0].dtype)
-        for image, cut, value in zip(images, cuts, values, strict=True):
-            cut.take(image, value)
-        if self.mean is None:
-            _subtract(values, self._channel_means(), out)
-        elif any((*c.corner, c.flip) != (0, 0, False) for c in cuts) or self.crop:
-            for cut, value, target in zip(cuts, values, out, strict=True):
-                _subtract(value, self._mean_at(cut, value.shape), target)
+        """Take the mean from cut out pictures, and scale them."""
+        mean = self._channel_means() if self.mean is None else self.mean
+        if mean is None:
+            np.copyto(out, values)
         else:
-            _subtract(values, self.mean, out)
+            step = max(1, _CONVERTED // count(out.shape[1:]))
+            for start in range(0, len(cuts), step):
+                some = slice(start, start + step)
+                self._subtract(mean, values[some], cuts[some], out[some], room)
         if self.scale != 1:
             np.multiply(out, np.float32(self.scale), out=out)
 
-    def _large(self, image: Array, cut: "Cut", out: Array) -> None:
-        """One image; its pixels are copied first only where they lie otherwise."""
-        values = cut.view(image, out.shape)
-        if cut.flip or values.strides[-1] != values.itemsize:
-            values = np.empty(out.shape, image.dtype)
-            cut.take(image, values)
-        mean = self._channel_means()
-        if self.mean is not None:
-            mean = self._mean_at(cut, out.shape)
-        _subtract(values, mean, out)
-        if self.scale != 1:
-            np.multiply(out, np.float32(self.scale), out=out)
+    def _subtract(
+        self, mean: Array, values: Array, cuts: Sequence[Cut], out: Array, room: Room
+    ) -> None:
+        if values.dtype != np.float32 and values.size <= _CONVERTED:
+            floats = room.array(np.float32, values.shape)
+            np.copyto(floats, values)  # faster than to convert on the way
+            values = floats
+        for some, here in self._means_at(cuts, out.shape, mean):
+            np.subtract(values[some], here, out=out[some], dtype=np.float32)
+
+    def _means_at(
+        self, cuts: Sequence[Cut], shape: Shape, mean: Array
+    ) -> Iterator[tuple[slice, Array]]:
+        """What is subtracted from which of the cuts."""
+        still = not self.crop and not any(cut.flip for cut in cuts)
+        if self.mean is None or still:
+            yield slice(None), mean
+            return
+        for i, cut in enumerate(cuts):
+            side = self._mirrored_mean if cut.flip else mean
+            place = cut.mirrored(mean.shape[2], shape[3]) if cut.flip else cut
+            yield slice(i, i + 1), place.view(side, shape[1:])
+
+    @cached_property
+    def _mirrored_mean(self) -> Array:
+        """A copy, since backwards in memory is slow."""
+        assert self.mean is not None
+        return np.ascontiguousarray(self.mean[..., ::-1])
+
+    def _take_room(self) -> Room:
+        try:
+            return self._rooms.pop()
+        except IndexError:  # all are in use
+            return Room()
 
     def _channel_means(self) -> Array | None:
         if not any(self.mean_values):
             return None
         return np.array(self.mean_values, np.float32)[:, None, None]
-
-    def _mean_at(self, cut: "Cut", shape: Shape) -> Array:
-        """The mean under a crop, mirrored with it."""
-        assert self.mean is not None
-        (y, x), (_, height, width) = cut.corner, shape
-        part = self.mean[:, y : y + height, x : x + width]
-        return part[..., ::-1] if cut.flip else part
-
-
-class Cut:
-    """The crop of one image, from a corner, and whether it is mirrored."""
-
-    __slots__ = ("corner", "flip")
-
-    def __init__(self, y: int, x: int, flip: bool) -> None:
-        self.corner = (y, x)
-        self.flip = flip
-
-    def view(self, image: Array, shape: Shape) -> Array:
-        """The crop of `image` (C, H, W) as it lies, not mirrored."""
-        (y, x), (_, height, width) = self.corner, shape
-        return image[:, y : y + height, x : x + width]
-
-    def mean_place(self, mean: Array | None, width: int) -> tuple[int, int]:
-        """The place of the first pixel's mean, and the step from column to column.
-
-        `width` is that of the crop. Means of channels have neither.
-        """
-        if mean is None:
-            return 0, 0
-        (y, x), columns = self.corner, mean.shape[2]
-        first = y * columns + x
-        return (first + width - 1, -1) if self.flip else (first, 1)
-
-    def take(self, image: Array, out: Array) -> None:
-        """Copy the crop of `image` (C, H, W) into `out`."""
-        channels, _, width = out.shape
-        part = self.view(image, out.shape)
-        if channels == 3 and part.strides[0] == part.itemsize:
-            cv2.split(part.transpose(1, 2, 0), list(out))  # (H, W, C) in memory
-        else:
-            np.copyto(out, part)
-        if self.flip:
-            rows = out.reshape(-1, width)
-            cv2.flip(rows, 1, rows)
-
-
-def _subtract(values: Array, mean: Array | None, out: Array) -> None:
-    if mean is None:
-        np.copyto(out, values)
-    else:
-        np.subtract(values, mean, out=out, dtype=np.float32)
 
 
 def _channel_hint(expected: int, found: int) -> str:

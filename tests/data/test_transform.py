@@ -98,9 +98,27 @@ def test_a_crop_of_the_whole_image_has_no_random_place(image):
 
 
 def test_large_batches_are_worked_on_in_parts(rng):
-    images = rng.integers(0, 256, (40, 3, 100, 100), np.uint8)
-    out = write(Transform(mean_values=(3.0,)), images)
-    np.testing.assert_array_equal(out, images - np.float32(3))
+    images = rng.integers(0, 256, (50, 3, 160, 160), np.uint8)
+    transform = Transform(mean_values=(3.0,))
+    for _ in range(2):  # the second time in the same memory
+        out = write(transform, images)
+        np.testing.assert_array_equal(out, images - np.float32(3))
+
+
+def test_a_picture_of_any_size_is_transformed(rng):
+    image = rng.integers(0, 256, (3, 600, 800), np.uint8)
+    out = write(Transform(mean_values=(1.5, 2, 3), scale=0.5), [image])
+    mean = np.array([1.5, 2, 3], np.float32)[:, None, None]
+    np.testing.assert_array_equal(out[0], (image - mean) * np.float32(0.5))
+
+
+def test_bytes_and_floats_of_any_layout_may_be_in_one_batch(rng):
+    raw = rng.integers(0, 256, (3, 9, 8), np.uint8)
+    decoded = rng.integers(0, 256, (9, 8, 3), np.uint8).transpose(2, 0, 1)
+    floats = rng.standard_normal((3, 9, 8)).astype(np.float32)
+    for images in ([raw, decoded], [decoded, floats, raw], [floats, raw]):
+        out = write(Transform(mean_values=(3.0,)), images)
+        np.testing.assert_array_equal(out, np.stack(images) - np.float32(3))
 
 
 def test_values_can_go_to_float64(image):
