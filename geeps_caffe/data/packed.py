@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from geeps_caffe.data.cuts import Cut
+from geeps_caffe.data.feed import Decoded, Feed
 from geeps_caffe.data.pictures import Pictures
-from geeps_caffe.data.reader import Decoded, Feed
 from geeps_caffe.data.sampler import Batch
 from geeps_caffe.data.transform import Transform
 from geeps_caffe.device.array import Array, Shape, Shapes, count
