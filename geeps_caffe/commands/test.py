@@ -12,6 +12,7 @@ from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.planning import check_weights, read_model, unbound_net
 from geeps_caffe.commands.session import Session, open_session
 from geeps_caffe.config.flags import CommandLine
+from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import Output
 from geeps_caffe.execution.tester import forward_outputs
@@ -26,6 +27,11 @@ def main(argv: list[str]) -> int:
     line = read_line(argv, "test")
     require(line, "model", "Need a model definition to score.")
     weights = require(line, "weights", "Need model weights to score.").split(",")
+    if line.integer("iterations") < 1:
+        raise UsageError(
+            f"-iterations is {line.integer('iterations')}; give 1 up, as scores are "
+            "means over the batches"
+        )
     for name in weights:
         check_weights(name)
     with open_session(line) as session:
@@ -67,7 +73,7 @@ def _run(session: Session, net: PlannedNet, iterations: int) -> None:
         values = [output.value for output in outputs]
         sums = [a + b for a, b in zip(sums, values, strict=True)] if sums else values
         session.tell(batch_lines(batch, outputs, session.most_outputs))
-    session.say("caffe.cpp:309", f"Loss: {number(total / max(iterations, 1))}")
+    session.say("caffe.cpp:309", f"Loss: {number(total / iterations)}")
     means = [
         Output(o.index, o.name, value / iterations, o.weight)
         for o, value in zip(outputs, sums, strict=True)

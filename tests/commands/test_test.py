@@ -2,6 +2,7 @@ import pytest
 
 from geeps_caffe.commands import test as command
 from geeps_caffe.commands.train import main as train
+from geeps_caffe.errors import UsageError
 from prototxt import PrototxtError
 
 
@@ -29,3 +30,11 @@ def test_swapped_files_are_told_apart(job):
     train(["-solver=solver.prototxt"])
     with pytest.raises(PrototxtError, match="swapped"):
         command.main(["-model=small_iter_3.caffemodel", "-weights=net.prototxt"])
+
+
+@pytest.mark.parametrize("iterations", [0, -1])
+def test_a_score_of_no_batches_is_refused(job, iterations):
+    train(["-solver=solver.prototxt"])
+    flags = ["-model=net.prototxt", "-weights=small_iter_3.caffemodel"]
+    with pytest.raises(UsageError, match=f"-iterations is {iterations}; give 1 up"):
+        command.main([*flags, f"-iterations={iterations}"])
