@@ -7,6 +7,7 @@ item); those of the users, whom no two workers share, are the worker's own. Run 
     python matrix_factorisation.py 3          # three workers on this machine
 """
 
+import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -55,9 +56,12 @@ def factorise(client: Client) -> list[float]:
 
 def main(arguments: list[str]) -> int:
     """Factorise as one worker, or start so many."""
-    if arguments:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("workers", type=int, nargs="?", default=0)
+    workers = parser.parse_args(arguments).workers
+    if workers:
         command = [sys.executable, __file__]
-        return launch(command, int(arguments[0]), Path(tempfile.mkdtemp()))
+        return launch(command, workers, Path(tempfile.mkdtemp()))
     errors = factorise(open_client())
     print(f"squared error {errors[0]:.1f} at first, {errors[-1]:.4f} at last")
     return 0

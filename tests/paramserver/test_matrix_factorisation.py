@@ -37,3 +37,15 @@ def test_workers_descend_as_one(example, ranks):
     for outcome in Network(ranks, 1, example.factorise).run():
         np.testing.assert_allclose(outcome[:60], plain(example)[:60], 1e-6)
         assert outcome[-1] < 1e-3 * outcome[0]
+
+
+def test_its_help_says_how_many_workers_may_be_given(example, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        example.main(["-h"])
+    assert "workers" in capsys.readouterr().out
+
+
+def test_what_is_no_number_of_workers_is_refused(example, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        example.main(["three"])
+    assert "invalid int value: 'three'" in capsys.readouterr().err
