@@ -27,6 +27,7 @@ from geeps_caffe.errors import EXIT_BUG, UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet, training_net, without_data
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
@@ -46,6 +47,7 @@ def main(argv: list[str]) -> int:
     plans: list[Plan] = []
     footprint = Footprint(_slots(line), bool(memory_of(line)))
     for title, settings, net, named in nets:
+        log_remarks(net.graph)
         plan = plan_of(net, settings)
         found = find_faults(plan)
         print(f"{title}\n")

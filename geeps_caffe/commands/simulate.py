@@ -23,6 +23,7 @@ from geeps_caffe.execution.nets import (
 )
 from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.schedule.costs import Costs, estimate, find_device
 from geeps_caffe.schedule.curve import least_of
 from geeps_caffe.schedule.plan import Plan
@@ -40,6 +41,7 @@ def main(argv: list[str]) -> int:
     if bool(line.text("solver")) == bool(line.text("model")):
         raise UsageError("give either -solver FILE or -model FILE")
     for title, net in _solver_net(line) if line.text("solver") else _model(line):
+        log_remarks(net.graph)
         print(f"{title}\n")
         print("\n".join(_Report(line, net).lines()))
     return 0

@@ -1,7 +1,17 @@
+from pathlib import Path
+
 import pytest
 
 from geeps_caffe.commands.plan import main
 from geeps_caffe.errors import PlanError, UsageError
+
+BILINEAR = """
+layer { name: "in" type: "Input" top: "x"
+  input_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } } }
+layer { name: "up" type: "Deconvolution" bottom: "x" top: "y"
+  convolution_param { num_output: 2 kernel_size: 4 stride: 2 pad: 1
+    weight_filler { type: "bilinear" } } }
+"""
 
 
 def number(text, what):
@@ -69,3 +79,9 @@ def test_a_model_alone_has_neither_gradients_nor_history(job, capsys):
     main(["-model=net.prototxt", "-phase=TEST"])
     shown = capsys.readouterr().out
     assert "their gradients" not in shown and "their history" not in shown
+
+
+def test_it_says_what_a_net_may_not_mean(job, caplog):
+    Path("net.prototxt").write_text(BILINEAR)
+    main(["-model=net.prototxt"])
+    assert "each output is a sum of 2 interpolated channels" in caplog.text

@@ -1,7 +1,17 @@
+from pathlib import Path
+
 import pytest
 
 from geeps_caffe.commands.simulate import main
 from geeps_caffe.errors import UsageError
+
+BILINEAR = """
+layer { name: "in" type: "Input" top: "x"
+  input_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } } }
+layer { name: "up" type: "Deconvolution" bottom: "x" top: "y"
+  convolution_param { num_output: 2 kernel_size: 4 stride: 2 pad: 1
+    weight_filler { type: "bilinear" } } }
+"""
 
 
 def rows(text):
@@ -44,3 +54,9 @@ def test_one_file_is_simulated(job, flags):
 def test_an_unknown_device_is_refused(job):
     with pytest.raises(UsageError, match="device 'k30c'"):
         main(["-model=net.prototxt", "-costs=k30c"])
+
+
+def test_it_says_what_a_net_may_not_mean(job, caplog):
+    Path("net.prototxt").write_text(BILINEAR)
+    main(["-model=net.prototxt"])
+    assert "each output is a sum of 2 interpolated channels" in caplog.text
