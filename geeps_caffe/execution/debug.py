@@ -1,8 +1,9 @@
 """debug_info: mean absolute values of every blob, as each layer leaves it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,15 +13,21 @@ from geeps_caffe.execution.reports import BlobMean, ParamNorms
 from geeps_caffe.graph.graph import Node
 from geeps_caffe.schedule.instructions import Instruction
 
+#: Told the position in the plan of an instruction that has run, and the instruction.
+After: TypeAlias = Callable[[int, Instruction], None]
 
-def watched_step(net: PlannedNet, first: bool) -> list[BlobMean | ParamNorms]:
+
+def watched_step(
+    net: PlannedNet, run: Callable[[After], None]
+) -> list[BlobMean | ParamNorms]:
     """One batch forward and backward, and what Caffe's debug_info says about it.
 
-    Params are those that the batch was computed with, as Caffe's updates come later.
+    `run` computes the batch and calls what it is given after each instruction. Params
+    are those that the batch was computed with, as Caffe's updates come later.
     """
     sizes = _Sizes(net)
     sizes.note_params()
-    net.executor.watch(first, sizes.after)
+    run(sizes.after)
     nodes = net.graph.nodes
     found: list[BlobMean | ParamNorms] = []
     for node in nodes:

@@ -99,20 +99,27 @@ class Executor(PlanArrays):
                 self._walk([self.calls[position]])
                 after(position, entry)
 
-    def run(self, wanted: Callable[[int, Instruction], bool]) -> None:
+    def run(
+        self,
+        wanted: Callable[[int, Instruction], bool],
+        after: Callable[[int, Instruction], None] | None = None,
+    ) -> None:
         """Those instructions that `wanted` accepts (position in the program), in order.
 
         Calls of the parameter server are left out: a net that is driven by hand works
-        on the params in place.
+        on the params in place. `after` looks at each as that of `watch` does.
         """
         plan = self.plan
-        entries = zip(plan.origin, plan.instructions, self.calls, strict=True)
         with self.device.running():
-            for origin, entry, call in entries:
+            for position, (entry, call) in enumerate(
+                zip(plan.instructions, self.calls, strict=True)
+            ):
                 if isinstance(entry, Table | Clock) or _first_only(entry):
                     continue
-                if wanted(origin, entry):
+                if wanted(plan.origin[position], entry):
                     self._run_alone(entry, call)
+                    if after is not None:
+                        after(position, entry)
 
     def hand_in(self) -> None:
         """Only the calls of the parameter server: gradients leave as they are."""

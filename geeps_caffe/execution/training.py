@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -233,7 +234,7 @@ class Training:
         `watch` is told about every batch's blobs (debug_info).
         """
         if self.hooks:
-            return self._iterate_with_hooks(iteration, rate)
+            return self._iterate_with_hooks(iteration, rate, watch)
         net, total = self.net, 0.0
         self._set_hyper(iteration, rate)
         for body in range(self.bodies):
@@ -245,11 +246,13 @@ class Training:
             elif watch is None:
                 net.step(first=body == 0)
             else:
-                watch(watched_step(net, first=body == 0))
+                watch(watched_step(net, partial(net.executor.watch, body == 0)))
             total += net.loss()
         return total / self.bodies
 
-    def _iterate_with_hooks(self, iteration: int, rate: float) -> float:
+    def _iterate_with_hooks(
+        self, iteration: int, rate: float, watch: Watch | None
+    ) -> float:
         """The same in two parts: all gradients, then all updates."""
         for start, _ in self.hooks:
             start()
@@ -260,7 +263,11 @@ class Training:
         for body in range(self.bodies):
             net.follow_sources()
             net.executor.begin(iteration, self._records(body))
-            net.executor.run(lambda position, entry: True)
+            run = partial(net.executor.run, lambda position, entry: True)
+            if watch is None:
+                run()
+            else:
+                watch(watched_step(net, run))
             total += net.loss()
         for _, gradients_ready in self.hooks:
             gradients_ready()

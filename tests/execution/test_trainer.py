@@ -284,6 +284,21 @@ def test_debug_info_changes_no_weights():
         assert same_weights(told.weights(), silent.weights())
 
 
+def test_debug_info_is_told_with_callbacks_too():
+    with Run("debug_info: true display: 1") as plain:
+        plain.trainer.step(2)
+    with Run("debug_info: true display: 1") as hooked:
+        hooked.trainer.training.hooks.append((lambda: None, lambda: None))
+        hooked.trainer.step(2)
+    for kind in (BlobMean, ParamNorms):
+        told = [report.__dict__ for report in plain.of(kind)]
+        assert told
+        assert [report.__dict__ for report in hooked.of(kind)] == [
+            {k: v if isinstance(v, str) else pytest.approx(v) for k, v in one.items()}
+            for one in told
+        ]
+
+
 def test_debug_info_follows_splits_and_shared_params(place):
     named = 'param { name: "w" } param { name: "b" } inner_product_param'
     net = (
