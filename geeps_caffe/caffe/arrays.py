@@ -17,7 +17,7 @@ from geeps_caffe.caffe.in_place import (
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.executor import Executor
-from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.execution.net import PlannedNet, carry_tops, kept_tops
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import first_elements
 from geeps_caffe.layers.dummy_data import DummyData
@@ -96,12 +96,15 @@ class NetArrays(BlobOwner):
 
     def move_to(self, net: PlannedNet) -> None:
         """Go on with another plan of the same graph; inputs keep their values."""
-        values = {name: self.blob_data(name).copy() for name in self.inputs}
+        graph = net.graph
+        kept_blobs = {graph.values[top].blob for top in kept_tops(graph)}
+        values = {name: self.blob_data(name).copy() for name in kept_blobs}
         self.net = net
         self._shadows.forget()
         self._zeros.clear()
         for name, kept in values.items():
             self.blob_data(name)[...] = kept
+        carry_tops(graph)
 
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""

@@ -51,9 +51,9 @@ def copies_after(graph: Graph, program: Program, part: Part) -> Copies:
 
 
 def copies_of_inputs(graph: Graph, program: Program) -> Copies:
-    """From what layers read of inputs to what Python sees of them."""
+    """From what layers read of inputs, DummyData's too, to what Python sees of them."""
     for states in _changed(graph):
-        if states[0].name in graph.inputs:
+        if graph.nodes[states[0].source].type in ("Input", "DummyData"):
             yield program.data[states[0].name], program.data[states[-1].name]
 
 

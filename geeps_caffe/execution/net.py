@@ -15,6 +15,7 @@ from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
 from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.schedule.compile import compile_program
 from geeps_caffe.schedule.costs import CostModel
 from geeps_caffe.schedule.program import Options, Program
@@ -155,10 +156,11 @@ class PlannedNet:
     def reshape(self, input_shapes: Mapping[str, Shape] | None = None) -> bool:
         """Take on other input shapes; returns whether anything changed.
 
-        Values of Input blobs are kept where their size allows it, as in Caffe.
+        Values of Input blobs are kept where their size allows it, as in Caffe, and so
+        is what Python may have written to DummyData's.
         """
         merged = dict(self.graph.input_shapes) | dict(input_shapes or {})
-        before, kept = self._signature(), self._input_values()
+        before, kept = self._signature(), self._kept_tops()
         self.graph = reshape_graph(self.graph, merged)
         if self._signature() == before:
             return False
@@ -167,7 +169,7 @@ class PlannedNet:
             _, self.program, self._executor = known
         else:
             self.program, self._executor = self._compile(), None
-        self._restore_inputs(kept)
+        self._restore_tops(kept)
         return True
 
     def follow_sources(self) -> None:
@@ -181,19 +183,21 @@ class PlannedNet:
                     self.reshape()
                     return
 
-    def _input_values(self) -> dict[str, Array]:
+    def _kept_tops(self) -> dict[str, Array]:
         if self._executor is None:
             return {}
         return {
-            value: self._executor.value(value).copy() for value in self.graph.inputs
+            value: self._executor.value(value).copy() for value in kept_tops(self.graph)
         }
 
-    def _restore_inputs(self, kept: Mapping[str, Array]) -> None:
+    def _restore_tops(self, kept: Mapping[str, Array]) -> None:
         for value, old in kept.items():
             new = self.executor.value(value)
             size = min(new.size, old.size)
             new.reshape(-1)[:size] = old.reshape(-1)[:size]
             self.executor.copy_in(self.program.data[value], new)
+        if kept:
+            carry_tops(self.graph)
 
     # -- results ---------------------------------------------------------------
 
@@ -237,6 +241,23 @@ class PlannedNet:
         """Give back files and threads of the sources."""
         for node in self.graph.nodes:
             node.layer.close()
+
+
+def kept_tops(graph: Graph) -> list[str]:
+    """Values that outlive a plan: inputs, and what DummyData's tops hold for Python."""
+    tops = list(graph.inputs)
+    for node in graph.nodes:
+        layer = node.layer
+        if isinstance(layer, DummyData) and layer.keeps_tops and layer.filled:
+            tops += node.tops
+    return tops
+
+
+def carry_tops(graph: Graph) -> None:
+    """Say that the kept tops have been copied to another plan's arrays."""
+    for node in graph.nodes:
+        if isinstance(node.layer, DummyData):
+            node.layer.carry()
 
 
 def kept_values(graph: Graph) -> frozenset[str]:

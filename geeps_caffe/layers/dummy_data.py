@@ -21,7 +21,8 @@ class DummyData(Layer):
     layer and iteration.
 
     `keeps_tops` is set by those who leave the tops' memory alone between forwards;
-    constants are then filled once, so that what else is written there stays.
+    constants are then filled once, so that what else is written there stays. Who copies
+    the tops' values to other memory says so by `carry`.
     """
 
     type_name = "DummyData"
@@ -39,6 +40,7 @@ class DummyData(Layer):
         fillers = list(param.data_filler) or [FillerParameter()]
         self.fillers = self._for_tops("data_filler", fillers)
         self.filled: dict[int, Any] = {}  # top -> the array that holds its constant
+        self._carried: set[int] = set()  # tops whose values the next array will hold
         for filler, shape in zip(self.fillers, self.shapes, strict=True):
             problem = fault(filler, shape)
             if problem:
@@ -57,7 +59,7 @@ class DummyData(Layer):
         random = np.random.default_rng([int(number) for number in where])
         for i, (blob, filler) in enumerate(zip(top, self.fillers, strict=True)):
             constant = filler.type == "constant"
-            if constant and self.keeps_tops and self.filled.get(i) is blob.data:
+            if constant and self.keeps_tops and self._holds(i, blob.data):
                 continue
             values = np.empty(blob.shape, np.float32)
             fill(values, filler, random)
@@ -66,6 +68,17 @@ class DummyData(Layer):
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """Nothing; there are no bottoms."""
+
+    def carry(self) -> None:
+        """The values of tops that were filled have been copied to new arrays."""
+        self._carried = set(self.filled)
+
+    def _holds(self, top: int, array: Any) -> bool:
+        """Whether an array holds the top's constant, or what was written there."""
+        if top in self._carried:
+            self._carried.discard(top)
+            self.filled[top] = array
+        return self.filled.get(top) is array
 
     def _shapes(self, param: Any) -> list[Shape]:
         old = [name for name in _OLD_FIELDS if len(getattr(param, name))]

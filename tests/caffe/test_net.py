@@ -129,6 +129,47 @@ def test_dummy_tops_keep_what_python_writes(tmp_path, engine):
         np.testing.assert_array_equal(net.forward()["y"], [10, 10])
 
 
+def test_dummy_tops_keep_what_python_writes_when_inputs_are_reshaped(tmp_path, engine):
+    file = tmp_path / "dummy.prototxt"
+    file.write_text(
+        'layer { name: "in" type: "Input" top: "a" '
+        "input_param { shape { dim: 1 dim: 2 } } }\n"
+        'layer { name: "d" type: "DummyData" top: "x" top: "r" dummy_data_param {'
+        ' shape { dim: 2 } data_filler { value: 3 } data_filler { type: "uniform" } } }'
+        'layer { name: "q" type: "ReLU" bottom: "x" top: "x" }'
+        'layer { name: "p" type: "Power" bottom: "x" top: "y" '
+        "power_param { scale: 2 } }"
+    )
+    net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
+    assert net.blobs["x"].data.tolist() == [3, 3]
+    net.blobs["a"].reshape(4, 2)
+    assert net.blobs["x"].data.tolist() == [3, 3]
+    assert net.forward()["y"].tolist() == [6, 6]
+    net.blobs["x"].data[...] = 5
+    for batch in (3, 4, 1):
+        net.blobs["a"].reshape(batch, 2)
+        assert net.blobs["x"].data.tolist() == [5, 5]
+        drawn = net.blobs["r"].data.copy()
+        assert net.forward()["y"].tolist() == [10, 10]
+        assert (net.blobs["r"].data != drawn).all()
+
+
+def test_dummy_tops_keep_what_python_writes_when_params_are_shared(tmp_path, engine):
+    file = tmp_path / "dummy.prototxt"
+    file.write_text(
+        'layer { name: "d" type: "DummyData" top: "x" '
+        "dummy_data_param { shape { dim: 1 dim: 2 } data_filler { value: 3 } } }\n"
+        'layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y" '
+        "inner_product_param { num_output: 1 weight_filler { value: 1 } } }"
+    )
+    net, other = (caffe.Net(str(file), caffe.TEST, engine=engine) for _ in range(2))
+    assert net.forward()["y"].tolist() == [[6]]
+    net.blobs["x"].data[...] = 5
+    net.share_with(other)
+    assert net.blobs["x"].data.tolist() == [[5, 5]]
+    assert net.forward()["y"].tolist() == [[10]]
+
+
 def test_constants_of_dummy_tops_are_there_before_the_net_runs(tmp_path, engine):
     file = tmp_path / "dummy.prototxt"
     file.write_text(
