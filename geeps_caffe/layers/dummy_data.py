@@ -21,8 +21,7 @@ class DummyData(Layer):
     layer and iteration.
 
     `keeps_tops` is set by those who leave the tops' memory alone between forwards;
-    constants are then filled once, so that what else is written there stays. Who copies
-    the tops' values to other memory says so by `carry`.
+    constants are then filled once, so that what else is written there stays.
     """
 
     type_name = "DummyData"
