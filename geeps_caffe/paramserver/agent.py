@@ -83,6 +83,7 @@ class Agent:
                 self._look()
                 due = time.monotonic() + interval
         self._flush()
+        self._finish()
         if self.host.failure is not None:
             _LOG.error("%s", self.host.failure)
 
@@ -97,6 +98,7 @@ class Agent:
         while len(list(self._ended())) < workers and time.monotonic() < end:
             self._serve(SEE_OFF_SECONDS)
             self._flush()
+            self._finish()
 
     def stop(self) -> None:
         """Make `run` return soon; may be called by a signal handler."""
@@ -220,6 +222,14 @@ class Agent:
             left = peer.flush()
             if left or peer.watched:
                 self._watch_backlog(peer)
+
+    def _finish(self) -> None:
+        """Whoever has been told why the run has failed hears no more."""
+        if self.host.failure is None:
+            return
+        for peer in self._peers.values():
+            if not peer.backlog:
+                peer.finish()
 
     def _watch_backlog(self, peer: Peer) -> None:
         """Ask to be told when a worker that is slow to read has done so."""

@@ -54,6 +54,7 @@ Around it
     memory(table), update_memory(table)     addresses of leases, to bind them once
     blocks()                        the host memory behind all of them
     bind_part(table, start, update) -> call     updates some elements before the rest
+    when_over(call)                 a thread calls it when another worker is lost
     clipping(), stats(), shutdown()
 
 A lease is the owner's memory, not a copy (but for rows that do not lie together, and
@@ -182,7 +183,17 @@ class Client(VirtualClient):
         self._hyper = replace(self._hyper, rate=rate, iteration=iteration)
 
     def set_normalizer(self, weight: float) -> None:
-        """This worker's share in the means that follow, such as its label count."""
+        """This worker's share in the means that follow, such as its label count.
+
+        Raises:
+            ParameterServerError: this host's workers gather their updates, so that no
+                share of one can be told from the others'.
+        """
+        if weight != 1.0 and self._scheme is not None and self._scheme.gathered:
+            raise ParameterServerError(
+                f"the workers of this host gather their updates; one has the share "
+                f"{weight:g} in the mean, expected 1"
+            )
         self._normalizer = weight
 
     def values(self, table: str) -> Array:
@@ -305,9 +316,20 @@ class Client(VirtualClient):
         counted = self._store.stats
         return dict(zip(counted.names, counted.tables, strict=True))
 
-    def shutdown(self) -> None:
-        """Leave. The others must not need this worker's updates any more."""
-        self._store.shutdown()
+    def when_over(self, call: Callable[[], object]) -> None:
+        """Have a thread call this once the run is over for another's fault.
+
+        For programs that wait for other workers elsewhere than at this client: they
+        would not hear of it. The program itself hears in its next call that waits.
+        """
+        self._store.when_over(call)
+
+    def shutdown(self, *, failed: bool = False) -> None:
+        """Leave. The others must not need this worker's updates any more.
+
+        Where they do since this worker has `failed`, they are told that it is lost.
+        """
+        self._store.shutdown(failed=failed)
 
     # Inside
 

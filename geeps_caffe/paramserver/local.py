@@ -4,7 +4,7 @@ A table's rule runs as soon as its update is handed in, on the very array that t
 worker reads; with clip_gradients it has to wait for the end of the clock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from geeps_caffe.device.array import Array, allocate
@@ -146,5 +146,8 @@ class LocalStore:
         """Of the last clock that clipped."""
         return self._clipping
 
-    def shutdown(self) -> None:
+    def when_over(self, call: Callable[[], object]) -> None:
+        """Nobody else can end it."""
+
+    def shutdown(self, *, failed: bool = False) -> None:
         """Nothing to leave."""

@@ -26,6 +26,9 @@ def update_slots(table: Table) -> int:
 class Memory:
     """The arrays of all tables, for one owner and `workers` workers.
 
+    Where these gather their updates, only the first has room for one; the others' are
+    zeros of this process, which cost no memory as long as nobody writes to them.
+
     Args:
         block: zeroed uint8 of at least `nbytes(scheme, workers)`, 64-byte aligned.
     """
@@ -47,9 +50,10 @@ class Memory:
         ]
         self._updates: list[list[list[Array]]] = []
         self._copies: list[list[Array | None]] = []
-        for _ in range(workers):
+        for worker in range(workers):
+            room = arrays if worker < _pushers(scheme, workers) else _zeros(scheme)
             self._updates.append(
-                [[next(arrays) for _ in range(update_slots(t))] for t in scheme.tables]
+                [[next(room) for _ in range(update_slots(t))] for t in scheme.tables]
             )
             self._copies.append(
                 [next(arrays) if t.slack else None for t in scheme.tables]
@@ -86,10 +90,25 @@ def _arrays(scheme: Scheme, workers: int) -> Iterator[Table]:
     yield from scheme.tables
     for index, table in enumerate(scheme.tables):
         yield from [table] * scheme.slots_of(index)
-    for _ in range(workers):
+    for _ in range(_pushers(scheme, workers)):
         for table in scheme.tables:
             yield from [table] * update_slots(table)
         yield from (table for table in scheme.tables if table.slack)
+
+
+def _pushers(scheme: Scheme, workers: int) -> int:
+    """How many workers leave updates of their own."""
+    return min(workers, 1) if scheme.gathered else workers
+
+
+def _zeros(scheme: Scheme) -> Iterator[Array]:
+    """The update of each table that a worker without room for any has.
+
+    The system gives pages of one and the same zeros for what was never written.
+    """
+    largest = max(table.nbytes for table in scheme.tables)
+    block = np.zeros(largest, np.uint8)
+    return (_carve(table, 0, block) for table in scheme.tables)
 
 
 def _carve(table: Table, start: int, block: Array) -> Any:

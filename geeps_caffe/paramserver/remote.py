@@ -2,6 +2,7 @@
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -77,6 +78,7 @@ class RemoteStore:
         self._raised: dict[int, int] = {}  # by clock: flags not told to the program
         self._clipping: Clipping | None = None
         self._ages: list[int] = []
+        self._leaving = False
         link.send(Hello(PROTOCOL, rank, ranks, os.getpid()))
         self._heartbeat = Heartbeat(link, self._limits.beat)
 
@@ -95,8 +97,9 @@ class RemoteStore:
         self._renewed = [-1] * len(scheme.tables)  # the clock of the last copy
         self._pushed = [-1] * len(scheme.tables)  # the last clock with an update
         self._pulling: int | None = None
+        own = scheme.gathered and granted.worker > 0
         self._updates = [
-            np.zeros(table.elements, table.dtype) if table.slack else None
+            np.zeros(table.elements, table.dtype) if own or table.slack else None
             for table in scheme.tables
         ]
         self._slack = max(table.slack for table in scheme.tables)
@@ -108,7 +111,7 @@ class RemoteStore:
         return self._memory.copy(self._worker, table)
 
     def gradient(self, table: int) -> Array:
-        """This worker's slot, or a buffer for tables with slack."""
+        """This worker's slot; a buffer for tables with slack, or if it has none."""
         buffer = self._updates[table]
         return self._memory.update(self._worker, table, 0) if buffer is None else buffer
 
@@ -164,7 +167,7 @@ class RemoteStore:
         started = time.perf_counter()
         shared = self._scheme.tables[table]
         buffer = self._updates[table]
-        if buffer is not None:
+        if buffer is not None and shared.slack:
             free = clock - 1 if shared.slack == ASYNC else clock - shared.slack - 1
             self._wait_for_age(table, free)
             np.copyto(self._memory.update(self._worker, table, clock), buffer)
@@ -175,7 +178,8 @@ class RemoteStore:
         else:
             self._link.send(message)
         seconds = time.perf_counter() - started
-        self.stats.tables[table].count_push(shared.nbytes, seconds)
+        handed = buffer is None or bool(shared.slack)
+        self.stats.tables[table].count_push(shared.nbytes * handed, seconds)
 
     def close(self, clock: int, hyper: Hyper, flags: int) -> None:
         """Tell the owner; waits for nothing."""
@@ -244,10 +248,22 @@ class RemoteStore:
         """Of the last clock that clipped."""
         return self._clipping
 
-    def shutdown(self) -> None:
-        """Say goodbye."""
+    def when_over(self, call: Callable[[], object]) -> None:
+        """A thread of its own waits for the connection to end."""
+
+        def watch() -> None:
+            self._link.await_end()
+            if not self._leaving:
+                call()
+
+        threading.Thread(target=watch, name="end of the run", daemon=True).start()
+
+    def shutdown(self, *, failed: bool = False) -> None:
+        """Say goodbye; the end of a connection without it means that one is lost."""
+        self._leaving = True
         self._heartbeat.stop()
-        self._link.send(Bye())
+        if not failed:
+            self._link.send(Bye())
         self._link.close()
 
     # Waiting

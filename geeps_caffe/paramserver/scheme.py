@@ -22,12 +22,16 @@ class Scheme:
     """Tables, and how the updates of several workers become one.
 
     `hyper` holds the numbers of the rules; its rate and iteration change by clock.
+    `gathered` says that the workers of this host add their updates up themselves, and
+    that the first of them hands the sum in: the others' count as zeros. Hosts may
+    differ in it.
     """
 
     tables: tuple[Table, ...]
     rule: str = ADD
     reduce: str = "mean"
     hyper: Hyper = field(default_factory=lambda: Hyper(rate=0.0))
+    gathered: bool = False
 
     def __post_init__(self) -> None:
         """Check names; see to it that each table's rule can use the numbers."""
@@ -43,7 +47,11 @@ class Scheme:
             rule = self.rule_of(i)
             if rule is not None:
                 rule.check(self.hyper)
-
+        if self.gathered and any(table.slack for table in self.tables):
+            raise ParameterServerError(
+                "workers that add their updates up themselves are all in the same "
+                "clock: no table can have slack"
+            )
         if self.hyper.clips and any(t.slack == ASYNC for t in self.tables):
             raise ParameterServerError(
                 "clip_gradients needs the updates of all tables of a clock, which a "

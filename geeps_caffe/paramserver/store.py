@@ -1,6 +1,6 @@
 """What a client asks of the owner of the tables, in this process or another."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from geeps_caffe.device.array import Array
@@ -86,5 +86,8 @@ class Store(Protocol):
     def clipping(self) -> Clipping | None:
         """What clip_gradients last did, as far as this worker has heard."""
 
-    def shutdown(self) -> None:
-        """Leave; the tables are gone for this worker."""
+    def when_over(self, call: Callable[[], object]) -> None:
+        """Have a thread call this once the run is over before this worker leaves."""
+
+    def shutdown(self, *, failed: bool = False) -> None:
+        """Leave, in peace if not `failed`; the tables are gone for this worker."""

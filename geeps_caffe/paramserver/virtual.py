@@ -30,6 +30,7 @@ class VirtualClient:
         rule: str = "add",
         reduce: str = "mean",
         hyper: Hyper | None = None,
+        gathered: bool = False,
     ) -> None:
         """Make the shared tables, all zero; every worker must ask for the same.
 
@@ -38,6 +39,9 @@ class VirtualClient:
             rule: `add`, or a Caffe solver type that the owner runs on gradients.
             reduce: `mean` or `sum` of the workers' updates.
             hyper: the rule's numbers; `set_hyper` changes rate and iteration.
+            gathered: the workers of this host add their updates up themselves, and
+                the first of them, at the same place in its recording as the others,
+                hands in the sum; what the others hand in is not looked at.
 
         Raises:
             ParameterServerError: the workers' tables differ (it says where).
@@ -45,7 +49,7 @@ class VirtualClient:
         if self._scheme is not None:
             raise ParameterServerError("create_tables was called before")
         self._hyper = hyper or self._hyper
-        scheme = Scheme(tuple(tables), rule, reduce, self._hyper)
+        scheme = Scheme(tuple(tables), rule, reduce, self._hyper, gathered)
         self._store.create(scheme)
         self._scheme = scheme
 

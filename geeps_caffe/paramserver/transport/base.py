@@ -25,5 +25,11 @@ class Link(Protocol):
     def memory(self, nbytes: int) -> Array:
         """The owner's block of tables, as uint8, once Granted was received."""
 
+    def await_end(self) -> None:
+        """Return once the owner has ended the run or is gone, or after `close`.
+
+        For a thread of its own; what the owner has to say is left to `receive`.
+        """
+
     def close(self) -> None:
         """End the connection; the memory stays as long as it is used."""

@@ -23,6 +23,7 @@ class InprocHost:
         self._inboxes: list[queue.SimpleQueue[Message]] = [
             queue.SimpleQueue() for _ in range(ranks)
         ]
+        self._ends = [threading.Event() for _ in range(ranks)]
 
     def _allocate(self, nbytes: int) -> Array:
         self._block = allocate(nbytes)
@@ -36,7 +37,7 @@ class InprocHost:
 
     def link(self, rank: int) -> "InprocLink":
         """The connection of one worker."""
-        return InprocLink(self, rank, self._inboxes[rank])
+        return InprocLink(self, rank, self._inboxes[rank], self._ends[rank])
 
     def deliver(self, rank: int, message: Message) -> None:
         """Handle a message at once, and all the work that it makes."""
@@ -53,17 +54,25 @@ class InprocHost:
     def _post(self, out: Outgoing) -> None:
         for rank, message in out:
             self._inboxes[rank].put(message)
+        if self._host.failure is not None:
+            for end in self._ends:
+                end.set()
 
 
 class InprocLink:
     """See `base.Link`."""
 
     def __init__(
-        self, host: InprocHost, rank: int, inbox: "queue.SimpleQueue[Message]"
+        self,
+        host: InprocHost,
+        rank: int,
+        inbox: "queue.SimpleQueue[Message]",
+        end: threading.Event,
     ) -> None:
         self._host = host
         self._rank = rank
         self._inbox = inbox
+        self._end = end
         self._open = True
 
     def send(self, *messages: Message) -> None:
@@ -82,6 +91,11 @@ class InprocLink:
         """The very array of the owner."""
         return self._host.block[:nbytes]
 
+    def await_end(self) -> None:
+        """Until the owner's failure, or `close`."""
+        self._end.wait()
+
     def close(self) -> None:
         """Takes no more messages."""
         self._open = False
+        self._end.set()

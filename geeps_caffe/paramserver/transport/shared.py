@@ -115,8 +115,16 @@ class SharedLink:
         finally:
             os.close(descriptor)
 
+    def await_end(self) -> None:
+        """The agent closes its end for writing when a run has failed."""
+        poll = select.poll()
+        poll.register(self._socket, getattr(select, "POLLRDHUP", select.POLLHUP))
+        poll.poll()
+
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket; who waits for its end is woken."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
@@ -168,6 +176,11 @@ class Peer:
         except OSError:
             return None
         return list(self._frames.feed(data)) if data else None
+
+    def finish(self) -> None:
+        """Nothing more will be sent; see `SharedLink.await_end`."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close the socket."""
