@@ -16,6 +16,7 @@ from geeps_caffe.device.device import POISON, Call
 from geeps_caffe.device.events import Segment, Step
 from geeps_caffe.device.graphs import with_graphs
 from geeps_caffe.device.kernels import OPTIONS, Kernels, Loader, Module, pointer
+from geeps_caffe.device.nccl import NO_NCCL, find_nccl, nccl_version
 from geeps_caffe.device.ordering import in_order
 from geeps_caffe.device.streams import COMPUTE, COPY_IN, COPY_OUT, Queues
 from geeps_caffe.errors import UsageError, unknown
@@ -66,6 +67,15 @@ def gpu_names() -> list[str]:
     ]
 
 
+def nccl_text() -> str:
+    """The version of NCCL behind CuPy, or what to install; empty without a GPU."""
+    try:
+        nccl = find_nccl(open_cupy())
+    except GpuMissing:
+        return ""
+    return NO_NCCL if nccl is None else nccl_version(nccl)
+
+
 @dataclass(frozen=True)
 class DeviceMemory:
     """Bytes of the device, as its driver counts them."""
@@ -93,11 +103,15 @@ class CudaDevice:
     ) -> None:
         self.cupy = cupy or open_cupy()
         self.index = index
-        self.cupy.cuda.Device(index).use()
+        self.use()
         self.queues = Queues(self.cupy, blocking=kernels == "pycuda")
         self.captures = kernels != "pycuda"  # which launches on the default stream
         self._pinned: set[int] = set()  # where blocks of the host begin
         self.kernels = Kernels(find_loader(self.cupy, index, kernels))
+
+    def use(self) -> None:
+        """What this thread asks of CUDA from now on is about this GPU."""
+        self.cupy.cuda.Device(self.index).use()
 
     # -- memory ----------------------------------------------------------------
 
@@ -111,7 +125,7 @@ class CudaDevice:
         """A zeroed NumPy block that the copy engines reach without a detour."""
         if not nbytes:
             return np.zeros(0, np.uint8)
-        self.cupy.cuda.Device(self.index).use()  # this thread may be a new one
+        self.use()  # this thread may be a new one
         memory = self.cupy.cuda.alloc_pinned_memory(nbytes)
         block = np.frombuffer(memory, np.uint8, nbytes)
         block[...] = 0
@@ -167,7 +181,7 @@ class CudaDevice:
     @contextmanager
     def running(self) -> Iterator[None]:
         """All that CuPy starts within goes to the queue of computing."""
-        self.cupy.cuda.Device(self.index).use()  # this thread may be a new one
+        self.use()  # this thread may be a new one
         with self.queues.on(COMPUTE):
             try:
                 yield

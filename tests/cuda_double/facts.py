@@ -23,6 +23,12 @@ def known(kind):
     return found
 
 
+@cache
+def version():
+    """That of the CuPy that was written down."""
+    return FILE.read_text().split()[1]
+
+
 def signature(text):
     """Of parameters written as `a, b=, *, c=, **d`."""
     kinds = inspect.Parameter

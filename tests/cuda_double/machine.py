@@ -8,15 +8,16 @@ from tests.cuda_double.order import Order
 
 
 class Machine:
-    """One device.
+    """One device, `device` of the `devices` that there are to choose from.
 
     Work on the compute stream, or any that CuPy's functions use, runs at once: NumPy
     has no other way. Copies run at once too, or with `late` only when an event or a
     synchronisation asks for them, as a busy copy engine might.
     """
 
-    def __init__(self, late=False, check=False):
+    def __init__(self, late=False, check=False, devices=1):
         self.late = late
+        self.device, self.devices = 0, devices
         self.strict = True  # see arrays.refuse
         self.pinned = {}  # start -> stop of host memory
         self.pageable = []  # copies from or to other memory: "copy in", "copy out"
@@ -75,6 +76,12 @@ class Machine:
     def stream_at(self, ptr):
         """The stream with a handle."""
         return next(s for s in self.streams if s.ptr == ptr)
+
+    def copier(self, ptr):
+        """The same, of a stream that copies: its work is put off where all is late."""
+        stream = self.stream_at(ptr)
+        stream.lazy = self.late
+        return stream
 
 
 class Event:
@@ -215,7 +222,7 @@ class Runtime:
         self.machine = machine
 
     def getDeviceCount(self):
-        return 1
+        return self.machine.devices
 
     def runtimeGetVersion(self):
         return 13000
@@ -237,7 +244,7 @@ class Runtime:
         return 3 << 30, 4 << 30
 
     def memcpyAsync(self, dst, src, size, kind, stream):
-        stream, target, source, nbytes = self._copier(stream), dst, src, size
+        stream, target, source, nbytes = self.machine.copier(stream), dst, src, size
         name = {1: "copy in", 2: "copy out"}[kind]
         host = source if kind == self.memcpyHostToDevice else target
         if not self.machine.is_pinned(host, host + nbytes):
@@ -250,11 +257,6 @@ class Runtime:
 
     def memsetAsync(self, ptr, value, size, stream):
         """What is overwritten so has left: nothing may read it any more."""
-        stream, span = self._copier(stream), [(ptr, ptr + size)]
+        stream, span = self.machine.copier(stream), [(ptr, ptr + size)]
         fill = lambda: ctypes.memset(ptr, value, size)  # noqa: E731
         self.machine.submit(fill, [], span, "poison", stream, span)
-
-    def _copier(self, ptr):
-        stream = self.machine.stream_at(ptr)
-        stream.lazy = self.machine.late
-        return stream

@@ -9,8 +9,9 @@ import numpy as np
 from geeps_caffe.device.kernels import Parameter
 from tests.cuda_double.arrays import DeviceArray, own, plain, span
 from tests.cuda_double.blas import Blas
-from tests.cuda_double.facts import check, known
+from tests.cuda_double.facts import check, known, version
 from tests.cuda_double.machine import Event, Graph, Machine, Runtime, Stream
+from tests.cuda_double.nccl import Nccl
 from tests.cuda_src.build import HostModule, parameters_of
 
 #: These make a copy on the device of what they are given.
@@ -27,6 +28,7 @@ class Cupy(ModuleType):
     def __init__(self, machine):
         super().__init__("cupy")
         self.machine = machine
+        self.__version__ = version()
         self.cuda = _cuda(machine)
         self.lib = SimpleNamespace(
             stride_tricks=SimpleNamespace(
@@ -123,16 +125,6 @@ class Pinned(bytearray):
     """cupy.cuda.PinnedMemoryPointer: a buffer; a subclass, so that it has an end."""
 
 
-class Device:
-    """cupy.cuda.Device."""
-
-    def __init__(self, device=None):
-        self.id = device or 0
-
-    def use(self):
-        return self
-
-
 def _cuda(machine):
     def make_stream(null=False, non_blocking=False, ptds=False, priority=None):
         machine.streams.append(Stream(machine))
@@ -151,6 +143,17 @@ def _cuda(machine):
     def get_cublas_handle():
         return 1
 
+    class Device:
+        """cupy.cuda.Device."""
+
+        def __init__(self, device=None):
+            self.id = machine.device if device is None else device
+            assert self.id < machine.devices, "cudaErrorInvalidDevice"
+
+        def use(self):
+            machine.device = self.id
+            return self
+
     return SimpleNamespace(
         runtime=Runtime(machine),
         Device=Device,
@@ -160,6 +163,7 @@ def _cuda(machine):
         get_current_stream=get_current_stream,
         alloc_pinned_memory=alloc_pinned_memory,
         cublas=Blas(machine),
+        nccl=Nccl(machine),
         device=SimpleNamespace(get_cublas_handle=get_cublas_handle),
     )
 

@@ -3,8 +3,8 @@
     python -m tests.cuda_double.record > tests/cuda_double/facts.txt
 
 It needs CuPy installed but no GPU: compiled functions tell their parameters in their
-first line of documentation, and cuBLAS's in the library's file, since it can't be
-loaded without cuBLAS.
+first line of documentation, and those of cuBLAS and NCCL in the libraries' files, since
+these can't be loaded without what they wrap.
 """
 
 import inspect
@@ -26,6 +26,18 @@ CUDA = {
     "device": "get_cublas_handle",
 }
 BLAS = ("sgemm", "sgemmStridedBatched")
+NCCL = (
+    "get_version",
+    "get_unique_id",
+    "NcclCommunicator",
+    "NcclCommunicator.reduce",
+    "NcclCommunicator.broadcast",
+    "NcclCommunicator.allReduce",
+    "NcclCommunicator.abort",
+    "NcclCommunicator.destroy",
+    "NcclCommunicator.device_id",
+    "NcclCommunicator.rank_id",
+)
 
 
 def facts(cupy):
@@ -50,12 +62,20 @@ def _cuda(cupy):
             yield f"cuda {owner}.{name}({found})".replace(" .", " ")
     yield f"cuda RawModule({documented(cupy.RawModule)})"
     yield f"cuda RawKernel.__call__({documented(cupy.RawKernel.__call__)})"
-    folder = Path(cupy.__file__).parents[1] / "cupy_backends" / "cuda" / "libs"
-    (library,) = folder.glob("cublas.*.so")
-    text = library.read_bytes().decode("latin-1")
+    text = _library(cupy, "cublas")
     for name in BLAS:
         found = re.search(rf"(?<!\w){name}\((intptr_t [^)]*)\)", text)[1]
         yield f"cuda cublas.{name}({plain(found)})"
+    text = _library(cupy, "nccl")
+    for name in NCCL:
+        found = re.search(rf"(?<![\w.]){re.escape(name)}\(([^)]*)\)", text)[1]
+        yield f"cuda nccl.{name}({plain(found)})"
+
+
+def _library(cupy, name):
+    folder = Path(cupy.__file__).parents[1] / "cupy_backends" / "cuda" / "libs"
+    (library,) = folder.glob(f"{name}.*.so")
+    return library.read_bytes().decode("latin-1")
 
 
 def _python(function):

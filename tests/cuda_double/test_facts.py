@@ -14,6 +14,7 @@ from tests.cuda_double import arrays
 from tests.cuda_double.facts import FILE, check, known
 from tests.cuda_double.fixtures import double
 from tests.cuda_double.module import make_cupy
+from tests.cuda_double.nccl import Communicator
 from tests.cuda_double.record import facts
 
 __all__ = ["double"]
@@ -35,6 +36,8 @@ def found(cupy, name):
     if owner in ("Stream", "Event", "Graph", "Device"):
         made = getattr(cupy.cuda, owner)
         return made if method == "__init__" else getattr(made, method)
+    if owner == "nccl.NcclCommunicator":
+        return getattr(Communicator, method)
     place = getattr(cupy.cuda, owner) if owner else cupy.cuda
     return getattr(place, method)
 
