@@ -96,6 +96,13 @@ OURS = (
         choices=("mean", "sum"),
     ),
     Flag(
+        "gpu_reduce",
+        "auto",
+        "Where a host's GPUs have their gradients added up: among themselves by NCCL, "
+        "or in the host's memory; auto: by NCCL if each worker has a GPU",
+        choices=("auto", "nccl", "host"),
+    ),
+    Flag(
         "batchnorm",
         "local",
         "Whose batch BatchNorm's statistics are of: each worker's or that of all",
@@ -236,6 +243,7 @@ def run_settings(
     ranks: int = 1,
     gpus: Sequence[int] = (),
     local: tuple[int, int] | None = None,
+    agents: int = 1,
 ) -> RunSettings:
     """How to run; the budget is left out, since it may be a share of a plan.
 
@@ -247,8 +255,10 @@ def run_settings(
             on the CPU.
         local: this worker's number among those of its host, and how many those are;
             None: all are here.
+        agents: how many agents these belong to, each with as many.
     """
     place, places = local or (rank, ranks)
+    share = places // agents
     cores = len(os.sched_getaffinity(0))
     seed = line.integer("seed")
     return RunSettings(
@@ -259,6 +269,9 @@ def run_settings(
         threads=line.integer("threads") or max(cores // places, 1),
         rank=rank,
         ranks=ranks,
+        local=(place % share, share),
+        gpus=max(len(gpus) // agents, 1),
+        gpu_reduce=line.text("gpu_reduce"),
         batch_mode=line.text("batch_mode"),
         reduce=line.text("reduce"),
         batchnorm=line.text("batchnorm"),

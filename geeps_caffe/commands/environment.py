@@ -6,7 +6,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from geeps_caffe.device.backend import gpu_names
+from geeps_caffe.device.backend import gpu_names, nccl_text
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import GeepsCaffeError
 from geeps_caffe.version import CAFFE_VERSION, VERSION
@@ -58,7 +58,10 @@ def _gpus() -> list[tuple[str, str]]:
     found = gpu_names()
     if not found:
         return [("gpu", "none that geeps-caffe can use")]
-    return [(f"gpu {i}", name) for i, name in enumerate(found)]
+    return [
+        *((f"gpu {i}", name) for i, name in enumerate(found)),
+        ("nccl", nccl_text()),
+    ]
 
 
 def show(rows: list[tuple[str, str]]) -> str:

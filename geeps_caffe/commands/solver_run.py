@@ -14,6 +14,7 @@ from geeps_caffe.commands.solver_lines import scaffolding_lines
 from geeps_caffe.commands.stats import stats_line, write_stats
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.ps_config import read_ps_config
 from geeps_caffe.config.units import show_bytes
 from geeps_caffe.errors import EXIT_INTERRUPTED, PeerLost
@@ -53,19 +54,21 @@ class _Run:
     def train(self) -> int:
         session, snapshot = self.session, self.line.text("snapshot")
         trainer, progress = self._begin()
+        failed = True
         try:
             _announce(session, trainer)
             if snapshot:
                 trainer.restore(snapshot)
             session.say("caffe.cpp:239", "Starting Optimization")
             trainer.solve()
+            failed = False
         except PeerLost as error:
             self._save_what_there_is(trainer, error)
             raise
         finally:
             progress.finish()
             write_stats(trainer.training, self.line.text("stats"))
-            trainer.close()
+            trainer.close(failed=failed)
         session.say("caffe.cpp:250", "Optimization Done.")
         return EXIT_INTERRUPTED if trainer.stopped else 0
 
@@ -144,7 +147,8 @@ def _place(
     if AGENT not in environ:
         return run_settings(line, gpus=gpus), None
     rank, ranks = int(environ[RANK]), int(environ[RANKS])
-    settings = run_settings(line, rank, ranks, gpus, local_place(environ))
+    agents = local_number(environ)[1]
+    settings = run_settings(line, rank, ranks, gpus, local_place(environ), agents)
     return settings, open_client(
         environ, limits_of(line), settings.overlap, line.switch("read_my_writes")
     )
@@ -155,6 +159,8 @@ def _announce(session: Session, trainer: Trainer) -> None:
     settings = trainer.settings
     if settings.ranks > 1:
         session.log.write(note(meaning(trainer.training)))
+    if trainer.training.gpus is not None:
+        session.log.write(note(trainer.training.gpus.text))
     if settings.memory is not None:
         plan = trainer.net.executor.plan
         text = (

@@ -33,6 +33,10 @@ class RunSettings:
     without: tuple[str, ...] = ()  # passes over the plan that are left out
     rank: int = 0
     ranks: int = 1
+    #: This worker's place among those of its agent, from 0, and how many these are.
+    local: tuple[int, int] = (0, 1)
+    gpus: int = 1  # that those take turns with
+    gpu_reduce: str = "auto"  # where their gradients are added up: "nccl" or "host"
     batch_mode: str = "per-worker"  # or "global": batch_size is shared out
     reduce: str = "mean"  # or "sum", as the original GeePS
     batchnorm: str = "local"  # or "sync": statistics of all workers' batches

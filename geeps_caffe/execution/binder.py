@@ -40,6 +40,10 @@ class Tables(Protocol):
         """The call that updates a param's elements from `start` on."""
         ...
 
+    def bind_hand_over(self, gradient: Array, copy: Call) -> Call:
+        """What brings a finished gradient to its table's memory; `copy` does alone."""
+        ...
+
 
 class Binder:
     """Makes calls, in the order of the plan.
@@ -154,7 +158,17 @@ class Binder:
         device = self._engine.device
         if isinstance(instruction, SwapIn):
             return device.bind_copy_in(host, arena)
-        return device.bind_copy_out(arena, host, poison=self._poison)
+        copy = device.bind_copy_out(arena, host, poison=self._poison)
+        if self._tables is None or not self._finishes(position, instruction.storage):
+            return copy
+        return self._tables.bind_hand_over(arena, copy)
+
+    def _finishes(self, position: int, storage: str) -> bool:
+        """Whether a table's gradient leaves the arena here for the last time."""
+        plan = self._memory.plan
+        if not plan.program.leases.get(storage, "").endswith(".diff"):
+            return False
+        return SwapOut(storage) not in plan.instructions[position + 1 :]
 
 
 def nothing() -> None:

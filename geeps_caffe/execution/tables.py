@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from geeps_caffe.device.array import Array, aligned
+from geeps_caffe.device.nccl import GpuRing
 from geeps_caffe.engines.engine import Call
 from geeps_caffe.execution.memory import ParamMemory
 from geeps_caffe.graph.graph import Graph
@@ -18,8 +19,15 @@ from geeps_caffe.solvers import Hyper
 class ParamTables:
     """Makes the tables of a program, records its accesses, and binds its calls."""
 
-    def __init__(self, client: Client, program: Program, graph: Graph) -> None:
+    def __init__(
+        self,
+        client: Client,
+        program: Program,
+        graph: Graph,
+        gpus: GpuRing | None = None,
+    ) -> None:
         self.client = client
+        self._gpus = gpus  # which add gradients up before one hands them in
         self.keys: dict[str, list[str]] = {}  # table -> keys
         self.offsets: dict[str, int] = {}  # key -> first element in its table
         self.sizes: dict[str, int] = {}  # key -> elements, padding included
@@ -43,7 +51,8 @@ class ParamTables:
             if key in tables:
                 self.keys.setdefault(tables[key], []).append(key)
         made = [self._table(name, keys, slack) for name, keys in self.keys.items()]
-        self.client.create_tables(made, rule, reduce, hyper)
+        gathered = self._gpus is not None
+        self.client.create_tables(made, rule, reduce, hyper, gathered)
         return made
 
     def _table(self, name: str, keys: list[str], slack: int) -> ServerTable:
@@ -138,8 +147,33 @@ class ParamTables:
         return finished
 
     def _clock(self) -> None:
-        if self.body == len(self._handles) - 1:
+        if self._last_body:
             self.client.clock()
+
+    @property
+    def _last_body(self) -> bool:
+        return self.body == len(self._handles) - 1
+
+    def bind_hand_over(self, gradient: Array, copy: Call) -> Call:
+        """What brings a finished gradient from the device to its table's memory.
+
+        Args:
+            gradient: on the device; of the last batch, it is that of all.
+            copy: takes it there.
+
+        Where GPUs add gradients up, only the first worker's table gets the sum.
+        """
+        if self._gpus is None:
+            return copy
+        add, first = self._gpus.bind_sum(gradient), self._gpus.first
+
+        def hand_over() -> None:
+            if self._last_body:
+                add()
+            if first or not self._last_body:
+                copy()
+
+        return hand_over
 
     def bind_part(self, key: str, start: int, update: Array) -> Call:
         """The call that updates a param's elements from `start` on; see Client."""

@@ -279,9 +279,12 @@ class Trainer:
             self._try_snapshot()
         return bool(flags & STOP)
 
-    def close(self) -> None:
-        """Give back files, threads and the place at the parameter server."""
-        self.training.close()
+    def close(self, *, failed: bool = False) -> None:
+        """Give back files, threads and the place at the parameter server.
+
+        If this worker has `failed`, others that wait for it end too.
+        """
+        self.training.close(failed=failed)
         for test in self.tests:
             test.net.close()
 

@@ -13,6 +13,7 @@ from geeps_caffe.engines.engine import Layout, plain_layout
 from geeps_caffe.engines.table import engine_of
 from geeps_caffe.execution.agreement import agree_on_layouts
 from geeps_caffe.execution.debug import watched_step
+from geeps_caffe.execution.gathering import join_gpus
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.net import PlannedNet, kept_values
@@ -71,6 +72,8 @@ class Training:
         self.named, self.named_tests = nets.training, nets.tests
         self.net = self._training_net(self.named)
         agree_on_layouts(self.net, self.client)
+        shown = bool(solver.debug_info)
+        self.gpus = join_gpus(self.client, settings, self.engine, shown=shown)
         #: Called before an iteration, and before its update (from Python).
         self.hooks: list[tuple[Hook, Hook]] = []
         self.own_rule: WorkerRule | None = None
@@ -195,7 +198,7 @@ class Training:
         return () if self.settings.rank == 0 else self.net.table_of
 
     def _make_tables(self) -> ParamTables:
-        tables = ParamTables(self.client, self.net.program, self.net.graph)
+        tables = ParamTables(self.client, self.net.program, self.net.graph, self.gpus)
         if self.net.table_of:
             hyper = read_hyper(self.solver, 0.0, 0)
             by_worker = self.settings.update == "worker"
@@ -357,12 +360,14 @@ class Training:
         """The sources of the training net's records."""
         return Sources(self.net.graph)
 
-    def close(self) -> None:
+    def close(self, *, failed: bool = False) -> None:
         """Give back files, threads and the place at the parameter server."""
         self.net.close()
+        if self.gpus is not None:
+            self.gpus.close(failed=failed)
         if self.tables.keys:
             unpin_tables(self.client, self.engine.device)
-        self.client.shutdown()
+        self.client.shutdown(failed=failed)
 
 
 def largest_batch(graph: Graph) -> int:

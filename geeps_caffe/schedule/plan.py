@@ -149,7 +149,7 @@ def _schedule(
                 found.append((SwapIn(name), {name: entry.offset}, -1))
         where = _touched(program, instruction, present)
         found.append((instruction, where, position))
-        for entry in ends[position]:
+        for entry in sorted(ends[position], key=lambda e: e.stay.storage):
             name = entry.stay.storage
             if entry.stay.save:
                 found.append((SwapOut(name), {name: entry.offset}, -1))
