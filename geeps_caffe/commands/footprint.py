@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from geeps_caffe.commands.planning import on_gpu, staged_bytes
 from geeps_caffe.device.array import count
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.layers.source import SourceLayer
@@ -29,6 +30,7 @@ class Footprint:
     learned: dict[str, int] = field(default_factory=dict)
     gradients: int = 0
     ahead: int = 0
+    staged: int = 0
 
     def add(self, net: PlannedNet, plan: Plan) -> None:
         """Count a net; params of one name are shared with the nets before."""
@@ -44,6 +46,7 @@ class Footprint:
             a.layout.nbytes for a in program.arrays.values() if a.home == "gradient"
         )
         self.ahead += sum(_buffers(net))
+        self.staged += staged_bytes(net)
 
     def lines(self) -> Iterator[str]:
         """A table, its sum at the end."""
@@ -54,6 +57,7 @@ class Footprint:
             "their gradients": self.gradients,
             "their history": self.slots * sum(self.learned.values()),
             "batches read ahead": self.ahead,
+            "pictures on the GPU": self.staged,
             "the program, about": _PROGRAM + _INSTRUCTION * self.instructions,
         }
         for title, nbytes in rows.items():
@@ -66,5 +70,7 @@ def _buffers(net: PlannedNet) -> Iterator[int]:
     """Bytes of the batches that each source of records has in memory."""
     for node in net.graph.nodes:
         if isinstance(node.layer, SourceLayer):
-            batch = sum(4 * count(net.graph.values[top].shape) for top in node.tops)
+            tops = [net.graph.values[top].shape for top in node.tops]
+            packed = node.layer.packed_bytes(tops) if on_gpu(net) else 0
+            batch = packed or sum(4 * count(shape) for shape in tops)
             yield batch * node.layer.reader.buffers

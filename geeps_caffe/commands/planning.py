@@ -8,8 +8,9 @@ import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.units import parse_amount
+from geeps_caffe.device.array import aligned
 from geeps_caffe.engines.table import engine_of
-from geeps_caffe.errors import InputError
+from geeps_caffe.errors import InputError, UsageError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, check_records, without_data
@@ -19,11 +20,14 @@ from geeps_caffe.execution.surroundings import updates_by_rows
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.layers.base import Setting
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.net_lines import state_message
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.program import Options
 from prototxt import Message
 from prototxt.state import weights_for_state
+
+GPU = "cuda"  # the engine whose arrays are a GPU's
 
 
 @contextmanager
@@ -83,14 +87,44 @@ def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
 def with_budget(
     solver: Message, path: str, settings: RunSettings, memory: str
 ) -> RunSettings:
-    """The settings with -memory in bytes; a share is one of all arrays side by side."""
+    """The settings with -memory in bytes; a share is one of all arrays side by side.
+
+    On a GPU the pictures that wait there, beside what is planned, are a part of it.
+
+    Raises:
+        UsageError: no more than these pictures have room in it.
+    """
     if not memory:
         return settings
-    amount, whole = parse_amount(memory), 0
-    if amount.share is not None:
+    amount, whole, staged = parse_amount(memory), 0, 0
+    if amount.share is not None or settings.engine == GPU:
         for _, net in solver_nets(solver, path, settings):
-            whole += plan_of(net, settings).total_bytes
-    return replace(settings, memory=amount.of(whole))
+            staged += staged_bytes(net)
+            if amount.share is not None:
+                whole += plan_of(net, settings).total_bytes
+    left = amount.of(whole + staged) - staged
+    if left <= 0:
+        raise UsageError(
+            f"-memory is {memory}, but {staged:,} bytes are for pictures that wait on "
+            "the GPU; give more, or make the batches smaller"
+        )
+    return replace(settings, memory=left)
+
+
+def on_gpu(net: PlannedNet) -> bool:
+    """Whether a net's arrays are a GPU's."""
+    return net.engine.name == GPU
+
+
+def staged_bytes(net: PlannedNet) -> int:
+    """Bytes of pictures that wait on a GPU beside what a net's plan places there."""
+    layers = (node.layer for node in net.graph.nodes)
+    tops = ([net.graph.values[t].shape for t in n.tops] for n in net.graph.nodes)
+    return sum(
+        aligned(layer.packed_bytes(shapes))
+        for layer, shapes in zip(layers, tops, strict=True)
+        if isinstance(layer, SourceLayer) and on_gpu(net)
+    )
 
 
 def solver_nets(

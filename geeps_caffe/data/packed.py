@@ -36,8 +36,7 @@ class PackedPictures:
     @property
     def shapes(self) -> Shapes:
         """One block, in floats."""
-        nbytes = count(self.pictures.shapes[0]) + _HEAD * len(self.pictures.images)
-        return ((-(-nbytes // 4),),)
+        return ((packed_bytes(self.pictures.shapes[0]) // 4,),)
 
 
 class PackedFeed:
@@ -74,6 +73,11 @@ class PackedFeed:
     def close(self) -> None:
         """See Feed."""
         self._feed.close()
+
+
+def packed_bytes(shape: Shape) -> int:
+    """Bytes of the block of a batch whose top has this shape; whole floats."""
+    return -(-(count(shape) + _HEAD * shape[0]) // 4) * 4
 
 
 def is_packed(batch: Sequence[Array]) -> bool:

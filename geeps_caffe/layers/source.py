@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 from geeps_caffe.data.order import salt
-from geeps_caffe.data.packed import PackedFeed
+from geeps_caffe.data.packed import PackedFeed, packed_bytes
 from geeps_caffe.data.reader import Reader
 from geeps_caffe.data.sampler import Share, share
 from geeps_caffe.data.staging import Staging
@@ -88,10 +88,21 @@ class SourceLayer(Layer):
         """
         if self._staging is not None:
             return
-        transform = None if self.varies else self.transform
+        transform = self.transform if self._packs else None
         if transform is not None:
             self.reader.feed = PackedFeed(self.reader.feed, transform)
         self._staging = Staging(self.reader, device, xp, functions, transform)
+
+    @property
+    def _packs(self) -> bool:
+        return self.transform is not None and not self.varies
+
+    def packed_bytes(self, tops: Shapes) -> int:
+        """Bytes of a batch for a device, where it is one block of pictures; else 0.
+
+        There one lies beside what is planned. Pictures of floats are told too early.
+        """
+        return packed_bytes(tops[0]) if self._packs else 0
 
     def record(self, item: int) -> str:
         """What an item of the present batch is, for messages."""

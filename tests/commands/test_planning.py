@@ -1,13 +1,18 @@
+import numpy as np
 import pytest
 
+from geeps_caffe.commands.footprint import Footprint
 from geeps_caffe.commands.planning import (
     plan_of,
     read_model,
+    solver_nets,
     unbound_net,
     with_budget,
 )
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.errors import UsageError
 from prototxt import read_solver
+from tests.end_to_end.digits import make_lenet
 
 
 def test_a_share_is_one_of_the_plan_without_limit(job):
@@ -34,3 +39,45 @@ def test_a_model_is_built_in_its_phase(job, phase):
     with unbound_net(named, RunSettings(engine="reference")) as net:
         assert (net.graph.nodes[-1].name, net.graph.phase) == ("loss", phase)
         assert plan_of(net, RunSettings()).arena_bytes > 0
+
+
+# Of 64 and of 100 records: bytes, six numbers of eight bytes and a label each.
+PACKED = 64 * (28 * 28 + 52), 100 * (28 * 28 + 52)
+ON_GPU = 64 * (28 * 28 + 52) + 83_648  # in whole lines of 64 bytes
+GPU = RunSettings(engine="cuda")
+
+
+@pytest.fixture
+def lenet(tmp_path, monkeypatch):
+    """A solver whose nets read pictures of bytes."""
+    make_lenet(tmp_path, np.random.default_rng(1))
+    monkeypatch.chdir(tmp_path)
+    return read_solver("solver.prototxt").message
+
+
+def test_pictures_that_wait_on_a_gpu_are_a_part_of_its_budget(lenet):
+    def left(memory, settings=GPU):
+        return with_budget(lenet, "solver.prototxt", settings, memory).memory
+
+    assert left("3MB") == 3_000_000 - ON_GPU
+    whole = left("100%")
+    assert left("50%") == (whole + ON_GPU) // 2 - ON_GPU
+    assert left("3MB", RunSettings(engine="reference")) == 3_000_000
+
+
+def test_a_budget_for_nothing_but_pictures_is_refused(lenet):
+    with pytest.raises(UsageError, match=r"is 100kB, but 137,152 bytes are for pict"):
+        with_budget(lenet, "solver.prototxt", GPU, "100kB")
+
+
+def test_batches_read_ahead_for_a_gpu_are_counted_as_they_are_packed(lenet):
+    found = Footprint()
+    for _, net in solver_nets(lenet, "solver.prototxt", GPU):
+        found.add(net, plan_of(net, GPU))
+    assert (found.ahead, found.staged) == (4 * sum(PACKED), ON_GPU)
+    assert any(line.startswith("pictures on the GPU") for line in found.lines())
+    cpu, floats = Footprint(), 4 * 28 * 28 + 4
+    settings = RunSettings(engine="reference")
+    for _, net in solver_nets(lenet, "solver.prototxt", settings):
+        cpu.add(net, plan_of(net, settings))
+    assert (cpu.ahead, cpu.staged) == (4 * 164 * floats, 0)
