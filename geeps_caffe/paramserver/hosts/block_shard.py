@@ -59,6 +59,7 @@ class BlockShard:
         history: the same of the rules.
         hosts: how many there are; sources of tables whose slack has a bound.
         ranks: sources of the others.
+        whole: the tables of which each host's block is all.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class BlockShard:
         history: Sequence[Sequence[Array]],
         hosts: int,
         ranks: int,
+        whole: Sequence[bool] = (),
     ) -> None:
         self._scheme, self._pieces = scheme, pieces
         self._hosts, self._ranks = hosts, ranks
@@ -89,7 +91,7 @@ class BlockShard:
             for table, block in enumerate(pieces)
         ]
         self._clocks: list[dict[int, _Clock]] = [{} for _ in scheme.tables]
-        self._clocked = PartClocks(scheme, [len(block) for block in pieces])
+        self._clocked = PartClocks(scheme, [len(block) for block in pieces], whole)
         self._applied = self._clocked.applied
         self._whole: list[dict[int, int]] = [{} for _ in scheme.tables]  # pieces here
         self._ready: list[_Job] = []

@@ -26,7 +26,7 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
     Relay,
 )
 from geeps_caffe.paramserver.hosts.peers import Peers
-from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES
+from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES, WHOLE_BYTES
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.shared_tables import SharedTables
 from geeps_caffe.paramserver.hosts.wire_types import WireType
@@ -67,6 +67,7 @@ class ClusterHost:
         limits: how long a wait may last.
         wire: how numbers travel.
         piece_bytes: what is moved at a time; the same on all hosts.
+        whole_bytes: of the largest table that all hosts compute; also the same.
 
     Letters for other hosts are left in `outbox`. Once `failure` is set the run is
     over: it says why.
@@ -81,6 +82,7 @@ class ClusterHost:
         limits: Limits,
         wire: WireType,
         piece_bytes: int = PIECE_BYTES,
+        whole_bytes: int = WHOLE_BYTES,
     ) -> None:
         self.places, self.ranks = places, places.ranks
         self.local = places.local  # the ranks that this agent serves
@@ -88,7 +90,8 @@ class ClusterHost:
         self.refused = False  # the failure is the program's fault, nobody died
         self.outbox = Outbox(places.hosts)
         self._passport, self._allocate = passport, allocate
-        self._limits, self._wire, self._piece_bytes = limits, wire, piece_bytes
+        self._limits, self._wire = limits, wire
+        self._piece_bytes, self._whole_bytes = piece_bytes, whole_bytes
         names = [places.names[places.host_of(rank)] for rank in range(places.ranks)]
         self._members = Membership(names, limits, now, places.local)
         self._common = Coordination(places, self.outbox, self._members)
@@ -210,6 +213,7 @@ class ClusterHost:
             self.outbox,
             self._wire,
             self._piece_bytes,
+            self._whole_bytes,
         )
         out: Outgoing = [
             (rank, Granted(size, worker, workers, self.places.hosts))

@@ -1,6 +1,6 @@
 """Assigned values to all hosts, and history from the hosts that own it. No I/O."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +42,7 @@ class Copies:
         outbox: for letters to other hosts.
         age: of a table here.
         assigned: is told of tables whose weights were replaced from outside.
+        whole: the tables that all hosts compute.
     """
 
     def __init__(
@@ -52,9 +53,11 @@ class Copies:
         outbox: Outbox,
         age: Callable[[int], int],
         assigned: Callable[[int], None],
+        whole: Sequence[bool],
     ) -> None:
         self._places, self._memory, self._pieces = places, memory, pieces
         self._outbox, self._age, self._assigned = outbox, age, assigned
+        self._whole = whole
         self._ticket = 0
         self._waiting: dict[int, _Waiting] = {}
         self._incoming: dict[tuple[int, int], _Incoming] = {}  # by host and ticket
@@ -75,7 +78,7 @@ class Copies:
 
     def gather(self, worker: int, table: int) -> list[int]:
         """Ask the other hosts for their blocks of a table's history."""
-        if not self._memory.history[table]:  # its rule has none
+        if self._whole[table] or not self._memory.history[table]:  # nothing elsewhere
             return [worker]
         ticket = self._open(worker)
         for host in self._places.others:

@@ -15,11 +15,13 @@ from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 class LetterRules:
     """One host's view. All checks raise ParameterServerError, which says what is wrong.
 
-    `pieces` are those of all tables and owners.
+    `pieces` are those of all tables and owners, `whole` the tables that all
+    compute.
     """
 
     scheme: Scheme
     pieces: list[list[list[Piece]]]
+    whole: list[bool]
     places: Places
     wire: WireType
 
@@ -41,12 +43,15 @@ class LetterRules:
     def check_part(self, host: int, part: Part, data: Array) -> None:
         """An update's piece is one of this host's block, and whole."""
         self.check_source(host, part.table, part.source)
-        block = self.pieces[part.table][self.places.host]
-        self._check_bytes(part, part.table, self._piece(block, part), data)
+        owner = 0 if self.whole[part.table] else self.places.host
+        piece = self._piece(self.pieces[part.table][owner], part)
+        self._check_bytes(part, part.table, piece, data)
 
     def check_rows(self, host: int, rows: Rows, data: Array) -> Piece:
         """Fresh rows are a piece of the sender's block, whole or unchanged."""
         self.check_table(rows.table)
+        if self.whole[rows.table]:
+            raise ParameterServerError(f"{rows}, which no host sends of a small table")
         piece = self._piece(self.pieces[rows.table][host], rows)
         if data.nbytes:
             self._check_bytes(rows, rows.table, piece, data)

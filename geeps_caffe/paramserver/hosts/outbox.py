@@ -1,8 +1,7 @@
 """What waits to be sent to other hosts: the most urgent first."""
 
 import heapq
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.hosts.peer_messages import PeerMessage
@@ -13,14 +12,13 @@ LAST_TABLE = 1 << 30  # of what nobody waits for soon; it goes with other letter
 FIRST: Order = (-2, -1)  # of what is small and holds others up
 
 
-@dataclass(order=True, frozen=True)
-class Letter:
-    """A message on its way; `number` keeps the order of equals."""
+class Letter(NamedTuple):
+    """A message on its way; `number`, its own, keeps the order of equals."""
 
     order: Order
     number: int
-    message: PeerMessage = field(compare=False)
-    payload: Payload = field(compare=False)
+    message: PeerMessage
+    payload: Payload
 
     @property
     def lane(self) -> int:
@@ -56,8 +54,7 @@ class Outbox:
 
     def hurries(self, host: int) -> bool:
         """Whether any letter is one that somebody waits for."""
-        queue = self._queues[host]
-        return bool(queue) and queue[0].order[1] != LAST_TABLE
+        return any(letter.order[1] != LAST_TABLE for letter in self._queues[host])
 
     def take(self, host: int) -> Letter:
         """The letter that `next` gave is on its way."""

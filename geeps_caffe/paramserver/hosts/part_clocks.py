@@ -11,10 +11,19 @@ class PartClocks:
 
     A source hands in a clock only when all are at most its slack behind. So a clock
     that is further ahead, or comes again, is nothing that a worker of ours sends.
+
+    Of a table that all hosts have `whole` each tells its workers of a clock when it has
+    it itself: the others may be a clock behind.
     """
 
-    def __init__(self, scheme: Scheme, counts: Sequence[int]) -> None:
+    def __init__(
+        self, scheme: Scheme, counts: Sequence[int], whole: Sequence[bool] = ()
+    ) -> None:
         self._scheme = scheme
+        self._ahead = [
+            (table.slack + 1) * (2 if any(whole[index : index + 1]) else 1)
+            for index, table in enumerate(scheme.tables)
+        ]
         self.applied = [[-1] * count for count in counts]  # by table and piece
         #: By source and piece, of tables where each update is applied when it comes.
         self._last: list[dict[tuple[int, int], int]] = [{} for _ in counts]
@@ -32,7 +41,7 @@ class PartClocks:
             self._last[table][source, piece] = max(clock, last)
         else:
             last = self.applied[table][piece]
-            good = last < clock <= last + slack + 1
+            good = last < clock <= last + self._ahead[table]
         if not good:
             self._refuse(source, table, clock, last)
 

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.table import Table, row_blocks
 
-PIECE_BYTES = 1 << 20  # larger messages are slower, smaller ones cost more calls
+#: Smaller pieces cost more calls, larger ones keep others longer from overtaking.
+PIECE_BYTES = 1 << 20
+LOCAL_PIECE_BYTES = 1 << 22  # within one machine, where nothing is under way for long
+#: What all hosts compute themselves: less than a message more would cost.
+WHOLE_BYTES = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,25 @@ def cut(table: Table, hosts: int, piece_bytes: int = PIECE_BYTES) -> list[list[P
         list(_block(host, first * table.row_width, last * table.row_width, step))
         for host, (first, last) in enumerate(blocks)
     ]
+
+
+def cut_whole(table: Table, hosts: int) -> list[list[Piece]]:
+    """One piece, for a table that all hosts compute; it is filed under the first."""
+    return [[Piece(0, 0, 0, table.elements)], *([] for _ in range(1, hosts))]
+
+
+def is_whole(
+    scheme: Scheme, index: int, exact: bool, most_bytes: int = WHOLE_BYTES
+) -> bool:
+    """Whether all hosts compute all of a table, each from the updates of all.
+
+    They get the same numbers then one letter earlier than from an owner. So it is done
+    with small tables whose workers wait for them, if updates travel as they are
+    (`exact`). What takes part in a norm is counted once, by its owner.
+    """
+    table = scheme.tables[index]
+    normed = scheme.hyper.clips and scheme.rule_of(index) is not None
+    return table.slack == 0 and exact and not normed and table.nbytes <= most_bytes
 
 
 def _block(owner: int, first: int, last: int, step: int) -> Iterator[Piece]:

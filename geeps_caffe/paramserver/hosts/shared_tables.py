@@ -6,7 +6,7 @@ of the table which the next iteration needs first.
 """
 
 import heapq
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from geeps_caffe.paramserver.hosts.block_shard import Applied, BlockShard
 from geeps_caffe.paramserver.hosts.copies import Copies
 from geeps_caffe.paramserver.hosts.letter_rules import LetterRules
 from geeps_caffe.paramserver.hosts.local_sums import LocalSums, Share
-from geeps_caffe.paramserver.hosts.outbox import Outbox
+from geeps_caffe.paramserver.hosts.outbox import Outbox, Payload
 from geeps_caffe.paramserver.hosts.peer_messages import (
     Copy,
     NormPart,
@@ -28,7 +28,14 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
     Taken,
     Wanted,
 )
-from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES, Piece, cut
+from geeps_caffe.paramserver.hosts.pieces import (
+    PIECE_BYTES,
+    WHOLE_BYTES,
+    Piece,
+    cut,
+    cut_whole,
+    is_whole,
+)
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.pulls import Pulls
 from geeps_caffe.paramserver.hosts.replicas import Replicas
@@ -53,18 +60,20 @@ from geeps_caffe.paramserver.vector_clock import VectorClock
 _EMPTY = np.empty(0, np.uint8)
 
 
-@dataclass(order=True, frozen=True)
-class _Sum:
-    """A piece of the local workers' sum that is to be made and sent."""
+class _Sum(NamedTuple):
+    """A piece of the local workers' sum that is to be made and sent.
+
+    The first five fields are the order of work; no two jobs have the same.
+    """
 
     clock: int
     table: int
-    index: int
+    place: int  # of the piece in its block
     turn: int  # owners by turns, this host last
-    piece: Piece = field(compare=False)
-    source: int = field(compare=False)
-    share: Share = field(compare=False)
-    pushes: dict[int, Push] = field(compare=False)
+    source: int
+    piece: Piece
+    share: Share
+    pushes: dict[int, Push]
 
 
 class SharedTables:
@@ -78,17 +87,27 @@ class SharedTables:
         outbox: Outbox,
         wire: WireType,
         piece_bytes: int = PIECE_BYTES,
+        whole_bytes: int = WHOLE_BYTES,
     ) -> None:
         self._scheme, self._memory = scheme, memory
         self._places, self._outbox, self._wire = places, outbox, wire
         tables = range(len(scheme.tables))
-        self._pieces = [cut(t, places.hosts, piece_bytes) for t in scheme.tables]
-        self._rules = LetterRules(scheme, self._pieces, places, wire)
+        self._whole = [is_whole(scheme, t, wire.exact, whole_bytes) for t in tables]
+        self._pieces = [
+            cut_whole(table, places.hosts)
+            if whole
+            else cut(table, places.hosts, piece_bytes)
+            for table, whole in zip(scheme.tables, self._whole, strict=True)
+        ]
+        own = [
+            blocks[0 if whole else places.host]
+            for blocks, whole in zip(self._pieces, self._whole, strict=True)
+        ]
+        self._rules = LetterRules(scheme, self._pieces, self._whole, places, wire)
         self._replicas = Replicas(scheme, memory.weights, wire)
-        own = [self._pieces[t][places.host] for t in tables]
         exact, history = self._replicas.exact, memory.history
         self._shard = BlockShard(
-            scheme, own, exact, history, places.hosts, places.ranks
+            scheme, own, exact, history, places.hosts, places.ranks, self._whole
         )
         self._arrivals = Arrivals(scheme, self._pieces, places.ranks)
         self._sums = LocalSums(scheme, memory)
@@ -105,6 +124,7 @@ class SharedTables:
             outbox,
             self._arrivals.age,
             self._replicas.assigned,
+            self._whole,
         )
 
     # Local workers
@@ -116,10 +136,9 @@ class SharedTables:
 
     def receive(self, worker: int, message: Message) -> Outgoing:
         """Take a message of a local worker."""
-        if isinstance(message, Push | Pull | Gather):
-            self._rules.check_table(message.table)
         match message:
             case Push():
+                self._rules.check_table(message.table)
                 whole = self._clocks[message.table].push(worker, message)
                 self._advanced(worker, message.table, message.clock, whole)
             case Close(clock=clock):
@@ -128,6 +147,7 @@ class SharedTables:
                         whole = state.advance(worker, clock)
                         self._advanced(worker, table, clock, whole)
             case Pull():
+                self._rules.check_table(message.table)
                 return self._pulls.ask(worker, message)
             case Publish(targets=targets):
                 for target in targets:
@@ -135,6 +155,7 @@ class SharedTables:
                 done = self._copies.publish(worker, targets)
                 return [(who, Published()) for who in done]
             case Gather(table=table):
+                self._rules.check_table(table)
                 return self._gathered(self._copies.gather(worker, table))
             case _:
                 raise ParameterServerError(f"tables can't take {message}")
@@ -173,8 +194,8 @@ class SharedTables:
         for block in self._pieces[table]:
             for piece in block:
                 turn = (piece.owner - self._places.host - 1) % self._places.hosts
-                place = clock, table, piece.index, turn
-                job = _Sum(*place, piece, source, share, pushes)
+                order = clock, table, piece.index, turn, source
+                job = _Sum(*order, piece, share, pushes)
                 heapq.heappush(self._due, job)
 
     def _send_nothing(self, table: int, clock: int, source: int) -> None:
@@ -200,23 +221,31 @@ class SharedTables:
             part = self._memory.update(worker, job.table, job.clock)[where]
         else:
             part = self._sums.sum(job.table, job.clock, where, job.pushes)
-        share, piece = job.share, job.piece.index
-        if job.piece.owner == self._places.host:
-            self._shard.take(job.source, job.table, job.clock, piece, share, part)
-            return self._measure()
+        if self._whole[job.table]:
+            # this host may have done with it before the letters have left
+            data = part.tobytes()
+            for host in self._places.others:
+                self._send_part(host, job, data)
+        elif job.piece.owner != self._places.host:
+            self._send_part(job.piece.owner, job, self._wire.encode(part))
+            return []
+        piece = job.piece.index
+        self._shard.take(job.source, job.table, job.clock, piece, job.share, part)
+        return self._measure()
+
+    def _send_part(self, host: int, job: _Sum, data: Payload) -> None:
+        share = job.share
         message = Part(
             job.table,
             job.clock,
             job.source,
-            piece,
+            job.piece.index,
             share.iteration,
             share.rate,
             share.factor,
             share.weight,
         )
-        order = (job.clock, job.table)
-        self._outbox.put(job.piece.owner, message, self._wire.encode(part), order)
-        return []
+        self._outbox.put(host, message, data, (job.clock, job.table))
 
     def _measure(self) -> Outgoing:
         out: Outgoing = []
@@ -236,9 +265,11 @@ class SharedTables:
     def _spread(self, applied: Applied) -> Outgoing:
         """A piece of the own block is new: tell the other hosts."""
         table, host = applied.table, self._places.host
+        message = Rows(table, applied.clock, applied.source, applied.piece)
+        if self._whole[table]:  # as all other hosts do by themselves
+            return self._arrived(message, host)
         piece = self._pieces[table][host][applied.piece]
         data = self._replicas.change(table, piece) if applied.changed else _EMPTY
-        message = Rows(table, applied.clock, applied.source, applied.piece)
         for other in self._places.others:
             self._outbox.put(other, message, data, (applied.clock, table))
         return self._arrived(message, host)

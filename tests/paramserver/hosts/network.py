@@ -26,12 +26,21 @@ def as_bytes(payload):
 class ClusterNetwork(Network):
     """`counts` workers on each host; letters of a lane keep their order, no others.
 
-    An odd seed has small pieces.
+    An odd seed has small pieces; with every other two, all hosts compute the small
+    tables (by `whole` or not, with any seed).
     """
 
     def __init__(
-        self, counts, seed, program, overlap=True, wire="fp32", passports=None
+        self,
+        counts,
+        seed,
+        program,
+        overlap=True,
+        wire="fp32",
+        passports=None,
+        whole=None,
     ):
+        self.whole = seed % 4 < 2 if whole is None else whole
         self.counts, self.wire, self.seed = counts, wire, seed
         self.passports = passports or [Passport(tuple(counts))] * len(counts)
         super().__init__(sum(counts), seed, program, overlap)
@@ -51,6 +60,7 @@ class ClusterNetwork(Network):
                     Limits(),
                     find_wire_type(self.wire),
                     piece_bytes=256 if self.seed % 2 else 1 << 20,
+                    whole_bytes=1 << 12 if self.whole else 0,
                 )
             )
         self.places = self.hosts[0].places

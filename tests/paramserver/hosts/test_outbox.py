@@ -71,3 +71,11 @@ def test_what_could_not_be_sent_is_sent_in_its_turn_later():
     outbox.give_back(1, first)
     assert outbox.sent_bytes == 0
     assert drain(outbox) == [rows(0), rows(1)]
+
+
+def test_the_end_of_an_older_clock_does_not_slow_a_letter_that_hurries():
+    outbox = Outbox(2)
+    outbox.put(1, p.Relay(0), b"close", order=(0, LAST_TABLE))
+    outbox.put(1, rows(3, clock=1), order=(1, 3))
+    assert outbox.next(1).message == p.Relay(0)
+    assert outbox.hurries(1)

@@ -47,3 +47,13 @@ def test_a_clock_without_an_update_comes_once_and_not_late():
     for clock, known in ((4, False), (5, True)):
         with pytest.raises(ParameterServerError, match=f"clock {clock} of source 0"):
             found.take_nothing(0, 0, clock, known)
+
+
+def test_of_a_table_that_all_compute_a_source_may_be_one_clock_further():
+    """Another host has clock 4 and goes on, while a third one's is under way."""
+    found = PartClocks(Scheme((Table("w", 300),)), [1], [True])
+    found.applied[0] = [3]
+    found.take(1, 0, 4, 0)
+    found.take(1, 0, 5, 0)
+    with pytest.raises(ParameterServerError, match="clock 6 of source 1"):
+        found.take(1, 0, 6, 0)

@@ -31,7 +31,7 @@ def test_a_host_sends_2_n_minus_1_over_n_of_the_model_a_clock(counts, wire, item
         client.barrier()
         return client.values("w")[0]
 
-    network = ClusterNetwork(counts, 2, program, wire=wire)
+    network = ClusterNetwork(counts, 2, program, wire=wire, whole=False)
     network.run()
     hosts = len(counts)
     expected = clocks * 2 * (hosts - 1) / hosts * SIZE * itemsize
@@ -59,7 +59,7 @@ def test_hosts_and_channels_without_rows_still_have_clocks():
         client.barrier()
         return client.values("one")[0]
 
-    assert Overheard((1, 1, 1), 2, program).run() == [12.0] * 3
+    assert Overheard((1, 1, 1), 2, program, whole=False).run() == [12.0] * 3
     pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
     assert sorted(heard, key=str) == sorted(
         (
@@ -70,6 +70,34 @@ def test_hosts_and_channels_without_rows_still_have_clocks():
         ),
         key=str,
     )
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2, 1, 1)])
+def test_a_small_table_goes_once_from_each_host_to_each_other(counts):
+    """All compute it: nobody waits for an owner's answer."""
+    clocks, heard = 4, []
+
+    class Overheard(ClusterNetwork):
+        def deliver(self, sender, receiver, lane):
+            message = self.lines[sender, receiver, lane][0].message
+            if isinstance(message, p.Part | p.Rows):
+                heard.append((type(message), sender, receiver, message.clock))
+            super().deliver(sender, receiver, lane)
+
+    def program(client):
+        run = Program(client, [Table("few", 300)], rule="add", reduce="sum")
+        run.start()
+        for _ in range(clocks):
+            run.step([np.ones(300)])
+        client.barrier()
+        return client.values("few")[299]
+
+    ranks, hosts = sum(counts), range(len(counts))
+    network = Overheard(counts, 2, program, whole=True)
+    assert network.run() == [clocks * ranks] * ranks
+    pairs = [(a, b) for a in hosts for b in hosts if a != b]
+    expected = [(p.Part, *pair, clock) for pair in pairs for clock in range(clocks)]
+    assert sorted(heard, key=str) == sorted(expected, key=str)
 
 
 def test_pieces_are_spread_evenly_over_channels():
