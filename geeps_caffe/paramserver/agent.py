@@ -58,6 +58,7 @@ class Agent:
         self._block: int | None = None
         self._peers: dict[int, Peer] = {}
         self._stopping = False
+        self._busy = False  # the state machine has something to do
         self._strangers = 0
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -76,8 +77,7 @@ class Agent:
         due = time.monotonic() + interval
         while not self.host.over and not self._stopping:
             self._flush()
-            wait = 0.0 if self.host.busy else max(0.0, due - time.monotonic())
-            self._serve(wait)
+            self._serve(max(0.0, due - time.monotonic()))
             self._work()
             if time.monotonic() >= due:
                 self._look()
@@ -95,6 +95,7 @@ class Agent:
         failed = self.host.failure is not None
         end = time.monotonic() + (self._limits.grace if failed else math.inf)
         workers = len(self.host.local)
+        self._busy = False
         while len(list(self._ended())) < workers and time.monotonic() < end:
             self._serve(SEE_OFF_SECONDS)
             self._flush()
@@ -117,9 +118,14 @@ class Agent:
 
     def _work(self) -> None:
         """Some of what is due: small tables together, so that one message wakes all."""
+        host = self.host
+        self._busy = host.busy
+        if not self._busy:
+            return
         end = time.monotonic() + self.work_seconds
-        while self.host.busy:
-            self._send(self.host.work())
+        while self._busy:
+            self._send(host.work())
+            self._busy = host.busy
             if time.monotonic() >= end:
                 return
 
@@ -131,7 +137,7 @@ class Agent:
         self._send(self.host.tick(time.monotonic()))
 
     def _serve(self, wait: float) -> None:
-        for key, events in self._selector.select(wait):
+        for key, events in self._selector.select(0.0 if self._busy else wait):
             if key.fileobj is self._listener:
                 self._accept()
             elif isinstance(key.data, Peer):

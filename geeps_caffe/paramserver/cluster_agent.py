@@ -3,11 +3,13 @@
 import selectors
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
+from geeps_caffe.paramserver.hosts.peer_messages import NormPart, Nothing, Part, Rows
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.messages import Flags, Outgoing
 from geeps_caffe.paramserver.transport.network import Ended, Network
@@ -16,6 +18,7 @@ LAST_WORDS_SECONDS = 2.0  # for a failure to reach the other hosts
 BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
 LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
 PATIENCE_SECONDS = 0.002  # until what nobody waits for goes alone
+NUMBERS = (Part, Rows, Nothing, NormPart)  # letters on which arithmetic waits
 CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
 
 
@@ -51,30 +54,51 @@ class ClusterAgent(Agent):
         self._others = tuple(self.host.places.others)
         self._flags: Outgoing = []  # for local workers
         self._flags_since = 0.0
+        self._arrived = False  # something has; there may be more
+        self._late: list[Callable[[], Outgoing]] = []
         descriptors = network.descriptors()
         self._blind = not descriptors
         for descriptor in descriptors:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def _serve(self, wait: float) -> None:
-        """Letters first; wait only if there are none, and nothing is to be done."""
-        if self._exchange() or self.host.busy:
+        """Letters leave; then comes what could wait; at last, wait for what comes."""
+        if self._late:
+            self._catch_up()
+            self._flush()
+        if self._arrived:
             wait = 0.0
         elif self._patient_since is not None or self._flags:
             wait = min(wait, PATIENCE_SECONDS)
         elif self._blind:
             wait = min(wait, LOOK_SECONDS)
-        self._flush()
         super()._serve(wait)
+        self._collect()
+        now = time.monotonic()
+        if now - self._checked > CHECK_SECONDS:
+            self._checked = now
+            self._catch_up()
+            self._check(now)
+
+    def _catch_up(self) -> None:
+        """Take what was put off, in the order in which it came."""
+        late, self._late = self._late, []
+        for take in late:
+            self._send(take())
+        self._busy = self.host.busy
 
     def _send(self, out: Outgoing) -> None:
         """Flags, which nobody needs soon, go with other messages: they wake nobody."""
+        if not out:
+            return
         flags = [told for told in out if isinstance(told[1], Flags)]
-        urgent = [told for told in out if not isinstance(told[1], Flags)]
-        if flags and not self._flags:
+        if not flags:
+            self._send_all(out)
+            return
+        if not self._flags:
             self._flags_since = time.monotonic()
         self._flags += flags
-        if urgent:
+        if urgent := [told for told in out if not isinstance(told[1], Flags)]:
             self._send_all(urgent)
 
     def _send_all(self, urgent: Outgoing) -> None:
@@ -85,22 +109,28 @@ class ClusterAgent(Agent):
     def _attend_other(self, descriptor: int) -> None:
         self._network.attend(descriptor)
 
-    def _exchange(self) -> bool:
-        """Take and send what can be; returns whether anything was taken."""
+    def _dispatch(self) -> None:
+        """Send what can be."""
         now = time.monotonic()
         if self._flags and now - self._flags_since > PATIENCE_SECONDS:
             self._send_all([])
-        arrived = self._network.receive()
-        for letter in arrived:
-            self._send(self.host.hear(letter.host, letter.message, letter.data, now))
         for host in self._others:
             self._post(host)
         if not self.host.outbox:
             self._patient_since = None
-        if now - self._checked > CHECK_SECONDS:
-            self._checked = now
-            self._check(now)
-        return bool(arrived)
+
+    def _collect(self) -> None:
+        """Take some of what has come; numbers, for which somebody waits, first."""
+        arrived = self._network.receive()
+        self._arrived = bool(arrived)
+        if not arrived:
+            return
+        now = time.monotonic()
+        for host, message, data in arrived:
+            if isinstance(message, NUMBERS):
+                self._send(self.host.hear(host, message, data, now))
+            else:
+                self._late.append(partial(self.host.hear, host, message, data, now))
 
     def _post(self, host: int) -> bool:
         """Send a host's most urgent letters, as many as the way takes."""
@@ -141,6 +171,8 @@ class ClusterAgent(Agent):
             self._broken.setdefault(end.host, (now, end.reason))
 
     def _flush(self) -> None:
+        """Letters first: their way is longer."""
+        self._dispatch()
         super()._flush()
         if self.host.failure is not None:
             self._say_last_words()

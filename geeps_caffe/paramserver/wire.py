@@ -4,7 +4,7 @@ A frame is one byte for the kind, four for the length of the rest, and the rest:
 fixed fields as a struct, a text as UTF-8, or pairs and lists with their lengths.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct, error, pack, unpack_from
 from typing import Any
@@ -13,6 +13,7 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver import messages as m
 
 _HEAD = Struct("<BI")
+_HEAD_BYTES = _HEAD.size
 LONGEST = 64 << 20  # bytes; a scheme of a hundred thousand segments is far below
 
 
@@ -27,15 +28,15 @@ def _fixed(kind: type[Any], layout: str) -> _Code:
     struct = Struct("<" + layout)
     return _Code(
         kind,
-        lambda message: struct.pack(*vars(message).values()),
-        lambda data: kind(*struct.unpack(data)),
+        lambda message: struct.pack(*message),
+        lambda data: kind._make(struct.unpack(data)),
     )
 
 
 def _text(kind: type[Any]) -> _Code:
     return _Code(
         kind,
-        lambda message: next(iter(vars(message).values())).encode(),
+        lambda message: message[0].encode(),
         lambda data: kind(data.decode()),
     )
 
@@ -121,30 +122,41 @@ class FrameReader:
     """Collects bytes as they come and cuts them into messages."""
 
     def __init__(self) -> None:
-        self._data = bytearray()
+        self._rest = bytearray()  # of a frame that is not yet here
 
-    def feed(self, data: bytes) -> Iterator[m.Message]:
+    def feed(self, data: bytes) -> list[m.Message]:
         """The messages that are complete now.
 
         Raises:
             ParameterServerError: the bytes are not frames of ours.
         """
-        self._data += data
-        start = 0
-        while len(self._data) - start >= _HEAD.size:
-            number, size = _HEAD.unpack_from(self._data, start)
-            if number >= len(_CODES) or size > LONGEST:
-                raise ParameterServerError(
-                    f"a frame of kind {number} and {size} bytes is not of protocol "
-                    f"{m.PROTOCOL}"
-                )
-            stop = start + _HEAD.size + size
-            if len(self._data) < stop:
-                break
-            body = bytes(self._data[start + _HEAD.size : stop])
-            start = stop
-            yield _decode(number, body)
-        del self._data[:start]
+        if self._rest:
+            self._rest += data
+            found, place = _read_frames(self._rest)
+            del self._rest[:place]
+        else:
+            found, place = _read_frames(data)
+            self._rest += data[place:]
+        return found
+
+
+def _read_frames(data: bytes | bytearray) -> tuple[list[m.Message], int]:
+    """The whole frames, and where they end."""
+    found: list[m.Message] = []
+    place, end = 0, len(data)
+    while end - place >= _HEAD_BYTES:
+        number, size = _HEAD.unpack_from(data, place)
+        if number >= len(_CODES) or size > LONGEST:
+            raise ParameterServerError(
+                f"a frame of kind {number} and {size} bytes is not of protocol "
+                f"{m.PROTOCOL}"
+            )
+        start, stop = place + _HEAD_BYTES, place + _HEAD_BYTES + size
+        if stop > end:
+            break
+        found.append(_decode(number, bytes(data[start:stop])))
+        place = stop
+    return found, place
 
 
 def read_frame(data: bytes) -> m.Message:
@@ -153,8 +165,8 @@ def read_frame(data: bytes) -> m.Message:
     Raises:
         ParameterServerError: they are not one whole frame.
     """
-    found = list(FrameReader().feed(data))
-    if len(found) != 1:
+    found, place = _read_frames(data)
+    if len(found) != 1 or place != len(data):
         raise ParameterServerError(f"{len(data)} bytes are not one frame")
     return found[0]
 

@@ -5,26 +5,22 @@ named by their place in the scheme. A `source` is what is summed: a host, or for
 without bound on their slack a rank.
 """
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 
-@dataclass(frozen=True)
-class Greeting:
+class Greeting(NamedTuple):
     """An agent's first words; the payload is a `Passport` as JSON."""
 
     host: int
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(NamedTuple):
     """All workers of the host propose the same tables; payload: the scheme's text."""
 
     digest: bytes  # 32, of the scheme
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a source's update; payload: the numbers.
 
     The reduced update is sum(factor * part) / sum(weight), or the plain sum.
@@ -40,8 +36,7 @@ class Part:
     weight: float
 
 
-@dataclass(frozen=True)
-class Nothing:
+class Nothing(NamedTuple):
     """A source closed a clock without an update of the table."""
 
     table: int
@@ -50,8 +45,7 @@ class Nothing:
     weight: float
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """A piece of the sender's block with a clock in it; payload: the numbers.
 
     `source` is -1 for all; payload is empty if nothing has changed.
@@ -63,16 +57,14 @@ class Rows:
     piece: int
 
 
-@dataclass(frozen=True)
-class NormPart:
+class NormPart(NamedTuple):
     """The sum of squares of the sender's block of a clock's gradient."""
 
     clock: int
     total: float
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(NamedTuple):
     """Assigned values, or history that was wanted; payload: the numbers.
 
     Pieces are those of the table's `owner`; `pieces` is how many have this ticket.
@@ -89,15 +81,13 @@ class Copy:
     age: int
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """All pieces of an assignment have come."""
 
     ticket: int
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """The sender needs the history of the receiver's block, with a clock in it."""
 
     ticket: int
@@ -105,25 +95,21 @@ class Wanted:
     clock: int
 
 
-@dataclass(frozen=True)
-class Relay:
+class Relay(NamedTuple):
     """A frame from a worker to the first host, or from there to a worker; payload."""
 
     rank: int
 
 
-@dataclass(frozen=True)
-class Alive:
+class Alive(NamedTuple):
     """A sign of life."""
 
 
-@dataclass(frozen=True)
-class Gone:
+class Gone(NamedTuple):
     """All workers of the host have left in peace."""
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(NamedTuple):
     """The run is over; payload: why."""
 
     refused: bool

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from struct import Struct, error
+from struct import Struct
 from typing import Any
 
 from geeps_caffe.errors import ParameterServerError
@@ -18,7 +18,7 @@ class _Code:
 
 
 def _code(kind: type[Any], layout: str) -> _Code:
-    return _Code(kind, Struct("<" + layout))
+    return _Code(kind, Struct("<B" + layout))
 
 
 _CODES = (  # the place in this table is the kind on the wire
@@ -43,7 +43,7 @@ _NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}
 def write_head(message: p.PeerMessage) -> bytes:
     """The message without its payload."""
     number = _NUMBERS[type(message)]
-    return bytes((number,)) + _CODES[number].struct.pack(*vars(message).values())
+    return _CODES[number].struct.pack(number, *message)
 
 
 def pack(letters: Iterable[tuple[p.PeerMessage, bytes]]) -> bytes:
@@ -84,16 +84,10 @@ def read_head(data: bytes) -> p.PeerMessage:
     if not data or data[0] >= len(_CODES):
         raise ParameterServerError(f"{len(data)} bytes are no message of an agent")
     code = _CODES[data[0]]
-    try:
-        fields = code.struct.unpack_from(data, 1)
-    except error as fault:
-        raise ParameterServerError(
-            f"a broken {code.kind.__name__} message: {fault}"
-        ) from fault
-    if len(data) != 1 + code.struct.size:
+    if len(data) != code.struct.size:
         raise ParameterServerError(
             f"a {code.kind.__name__} message of {len(data)} bytes instead of "
-            f"{1 + code.struct.size}"
+            f"{code.struct.size}"
         )
-    message: p.PeerMessage = code.kind(*fields)
+    message: p.PeerMessage = code.kind._make(code.struct.unpack(data)[1:])
     return message

@@ -18,7 +18,7 @@ class Places:
     counts: tuple[int, ...]  # workers of each host
     host: int = 0  # this one
 
-    @property
+    @cached_property
     def hosts(self) -> int:
         """How many there are."""
         return len(self.counts)
@@ -41,12 +41,12 @@ class Places:
         """Where a worker is."""
         return next(h for h, end in enumerate(self._ends) if rank < end)
 
-    @property
+    @cached_property
     def local(self) -> range:
         """The workers of this host."""
         return self.ranks_of(self.host)
 
-    @property
+    @cached_property
     def others(self) -> list[int]:
         """All hosts but this one."""
         return [host for host in range(self.hosts) if host != self.host]

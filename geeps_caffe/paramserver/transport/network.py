@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.peer_messages import PeerMessage
 
 
-@dataclass(frozen=True)
-class Arrived:
+class Arrived(NamedTuple):
     """A letter of a host; `data` is its payload as uint8."""
 
     host: int

@@ -175,7 +175,7 @@ class Peer:
             return []
         except OSError:
             return None
-        return list(self._frames.feed(data)) if data else None
+        return self._frames.feed(data) if data else None
 
     def finish(self) -> None:
         """Nothing more will be sent; see `SharedLink.await_end`."""

@@ -70,7 +70,7 @@ class ZeroMqNetwork:
         self._guests = Guests(places, passport, channels, self._answer)
         self._ended: list[Ended] = []
         self._by_descriptor: dict[int, Any] = {}
-        self._news = True  # the inlet may have something
+        self._news = False  # the inlet has something
         self._ways = {
             host: [
                 make_way(self._context, host, addresses[host], key)
@@ -100,7 +100,7 @@ class ZeroMqNetwork:
         socket = self._by_descriptor[descriptor]
         ready = int(socket.getsockopt(self._events))
         if socket is self._inlet:
-            self._news = True
+            self._news = bool(ready & self._in)
         elif socket in self._by_socket and ready & self._out:
             self._by_socket[socket].full = False
 
@@ -177,18 +177,21 @@ class ZeroMqNetwork:
         """Letters of hosts that have greeted, and greetings that fit."""
         self._doorman.look()
         found: list[Arrived] = []
-        try:
-            for _ in range(AT_ONCE if self._news else 0):
-                found += self._take()
-        except self._zmq.Again:
-            self._news = False
+        for _ in range(AT_ONCE):
+            if not self._news:
+                break
+            found += self._take()
+            self._look_for_news()
         return found
 
+    def _look_for_news(self) -> None:
+        self._news = bool(int(self._inlet.getsockopt(self._events)) & self._in)
+
     def _take(self) -> list[Arrived]:
-        """What is in the next message; ZeroMQ's Again if there is none."""
+        """What is in the next message, which is there."""
         inlet, rest = self._inlet, self._rest
         sender = inlet.recv(self._at_once)
-        parts = []
+        parts = [inlet.recv()]  # a copy of what is small costs less than a frame
         while inlet.getsockopt(rest):
             parts.append(inlet.recv(copy=False).buffer)
         found: list[Arrived] = []
@@ -211,7 +214,7 @@ class ZeroMqNetwork:
         answer = [stranger, write_head(Failed(True)), reason.encode()]
         with contextlib.suppress(zmq.ZMQError):  # it is gone already, or reads nothing
             self._inlet.send_multipart(answer, zmq.DONTWAIT)
-        self._news = True  # sending may have read what the descriptor would tell
+        self._look_for_news()  # sending may have read what the descriptor would tell
 
     # Ends
 
@@ -272,8 +275,8 @@ def _letters(parts: list[Any]) -> list[tuple[PeerMessage, Array]]:
         ParameterServerError: it is something else.
     """
     if len(parts) == 1:
-        small = unpack(bytes(parts[0]))
+        small = unpack(parts[0])
         return [(message, np.frombuffer(data, np.uint8)) for message, data in small]
     if len(parts) == 2:
-        return [(read_head(bytes(parts[0])), np.frombuffer(parts[1], np.uint8))]
+        return [(read_head(parts[0]), np.frombuffer(parts[1], np.uint8))]
     raise ParameterServerError(f"a letter of {len(parts)} parts")
