@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from geeps_caffe.paramserver.hosts.passport import Passport
+from geeps_caffe.paramserver.hosts.pieces import LOCAL_PIECE_BYTES, PIECE_BYTES
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.keys import ClusterKey
@@ -28,9 +29,16 @@ class Cluster:
     job: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
+    def piece_bytes(self) -> int:
+        """What agents move at a time."""
+        local = self.addresses and all(address.loopback for address in self.addresses)
+        return LOCAL_PIECE_BYTES if local else PIECE_BYTES
+
+    @cached_property
     def passport(self) -> Passport:
         """What the agents compare."""
-        return Passport(self.places.counts, self.wire, job=self.job)
+        job = {**self.job, "bytes of a piece": str(self.piece_bytes)}
+        return Passport(self.places.counts, self.wire, job=job)
 
 
 def make_network(cluster: Cluster) -> Network:

@@ -79,7 +79,8 @@ def launch_host(
     def make_host(allocate: Callable[[int], Array]) -> ClusterHost:
         wire = find_wire_type(cluster.wire)
         now = time.monotonic()
-        return ClusterHost(places, cluster.passport, allocate, now, limits, wire)
+        passport, piece_bytes = cluster.passport, cluster.piece_bytes
+        return ClusterHost(places, passport, allocate, now, limits, wire, piece_bytes)
 
     def make_agent(path: Path) -> Agent:
         return ClusterAgent(path, make_host, network, limits, crew.explain, crew.ended)

@@ -5,16 +5,17 @@ from typing import Any
 
 from geeps_caffe.errors import UsageError
 from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES
+from geeps_caffe.paramserver.hosts.pieces import LOCAL_PIECE_BYTES
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Watch
 from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 from geeps_caffe.paramserver.transport.steady import SteadySender
 
 SEND_AHEAD = 4  # messages handed to ZeroMQ: what follows may still be overtaken
-RECEIVE_AHEAD = 64  # messages that wait here, per connection
+RECEIVE_AHEAD = 64  # messages that wait here, per connection; larger ones: fewer
 LINGER_MS = 2000  # to deliver the last words
 #: Within one machine nothing is under way for long, and waits cost most.
-LOOPBACK_AHEAD = 16
+LOOPBACK_AHEAD = 8
 #: Of the kernel's buffers there: what fits into a core's cache is copied out of it.
 #: Elsewhere the kernel decides.
 LOOPBACK_BUFFER = 1 << 18
@@ -48,7 +49,7 @@ def make_inlet(
     """
     zmq = zmq_module()
     inlet = context.socket(zmq.ROUTER)
-    inlet.rcvhwm = RECEIVE_AHEAD
+    inlet.rcvhwm = RECEIVE_AHEAD // 4 if local else RECEIVE_AHEAD
     if key is not None:
         inlet.curve_server = True
     _set_up(inlet, key, local)
@@ -82,7 +83,7 @@ def make_way(context: Any, host: int, address: Address, key: ClusterKey | None) 
 def _set_up(socket: Any, key: ClusterKey | None, local: bool) -> None:
     """What both kinds have in common."""
     socket.linger = LINGER_MS
-    socket.maxmsgsize = MOST_BYTES
+    socket.maxmsgsize = 2 * LOCAL_PIECE_BYTES if local else MOST_BYTES
     socket.ipv6 = True
     if local:
         socket.sndbuf = socket.rcvbuf = LOOPBACK_BUFFER
