@@ -4,6 +4,7 @@
     python -m benchmarks.gpu operations           # every operation, both passes
     python -m benchmarks.gpu recordings           # every recorded layer of Caffe
     python -m benchmarks.gpu solvers              # every recorded solver, 20 steps
+    python -m benchmarks.gpu nccl                 # sums over all GPUs of the machine
     python -m benchmarks.gpu steps --net alexnet  # beside PyTorch eager and compiled
     python -m benchmarks.gpu memory --net alexnet # at 100, 75, 50 and 35 % of the need
 
@@ -35,12 +36,18 @@ from benchmarks.gpu_checks import (  # noqa: E402
     solvers,
 )
 from benchmarks.gpu_nets import SIZES  # noqa: E402
+from benchmarks.gpu_sums import sums  # noqa: E402
 from benchmarks.gpu_times import Times, by_memory, side_by_side  # noqa: E402
 from geeps_caffe.device import backend  # noqa: E402
 from geeps_caffe.engines.cuda.engine import CudaEngine  # noqa: E402
 from tests.cuda_double import make_cupy  # noqa: E402
 
-CHECKS = {"operations": operations, "recordings": recordings, "solvers": solvers}
+CHECKS = {
+    "operations": operations,
+    "recordings": recordings,
+    "solvers": solvers,
+    "nccl": sums,
+}
 TIMES = ("steps", "memory")
 
 

@@ -8,6 +8,7 @@ until `abort`.
 
 import importlib
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -36,7 +37,9 @@ def find_nccl(cupy: ArrayModule) -> Any:
     """CuPy's module of NCCL; None where its library is not installed."""
     nccl = getattr(cupy.cuda, "nccl", None)  # once it was imported
     try:
-        nccl = nccl or importlib.import_module("cupy.cuda.nccl")
+        with warnings.catch_warnings():  # which tell of a library that is missing
+            warnings.simplefilter("ignore")
+            nccl = nccl or importlib.import_module("cupy.cuda.nccl")
     except ImportError:
         return None
     return nccl if nccl.available else None

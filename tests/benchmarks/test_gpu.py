@@ -48,6 +48,7 @@ def test_the_device_is_described():
         ("operations", "conv", 5),
         ("recordings", "Pool", 5),
         ("solvers", "SGD__mom09", 1),
+        ("nccl", "1,000", 1),
     ],
 )
 def test_checks_are_made_and_counted(piece, only, least):
