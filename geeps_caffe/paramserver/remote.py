@@ -259,11 +259,16 @@ class RemoteStore:
         threading.Thread(target=watch, name="end of the run", daemon=True).start()
 
     def shutdown(self, *, failed: bool = False) -> None:
-        """Say goodbye; the end of a connection without it means that one is lost."""
+        """Say goodbye.
+
+        A worker that failed says nothing: its connection ends with its process, so that
+        whoever is told that it is lost can say how it ended.
+        """
         self._leaving = True
         self._heartbeat.stop()
-        if not failed:
-            self._link.send(Bye())
+        if failed:
+            return
+        self._link.send(Bye())
         self._link.close()
 
     # Waiting
