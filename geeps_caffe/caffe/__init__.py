@@ -6,6 +6,7 @@ from geeps_caffe.caffe.classifier import Classifier
 from geeps_caffe.caffe.detector import Detector
 from geeps_caffe.caffe.logged import init_log, log
 from geeps_caffe.caffe.mode import (
+    NCCL,
     TEST,
     TRAIN,
     has_nccl,
@@ -39,6 +40,7 @@ from geeps_caffe.layers.python_class import PythonLayer as Layer
 from geeps_caffe.version import CAFFE_VERSION as __version__
 
 __all__ = [
+    "NCCL",
     "TEST",
     "TRAIN",
     "AdaDeltaSolver",

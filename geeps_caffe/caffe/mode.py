@@ -1,6 +1,7 @@
 """What pycaffe sets for the whole process: mode, device, seed; and our engine."""
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from geeps_caffe.engines.table import count_gpus
 from geeps_caffe.errors import UsageError
@@ -63,6 +64,26 @@ def has_nccl() -> bool:
     Several GPUs or hosts train together under `geeps-caffe train`.
     """
     return False
+
+
+class NCCL:
+    """pycaffe's name, for scripts that ask for it: they are told what to do instead.
+
+    Raises:
+        UsageError: always.
+    """
+
+    def __init__(self, solver: object, uid: object) -> None:
+        del solver, uid
+        self.new_uid()
+
+    @staticmethod
+    def new_uid() -> NoReturn:
+        """Always a UsageError."""
+        raise UsageError(
+            "caffe.NCCL: a script has one solver, on one GPU; several, whose gradients "
+            "NCCL adds up, train under geeps-caffe train -gpu all"
+        )
 
 
 def set_solver_count(count: int) -> None:

@@ -294,6 +294,12 @@ def test_several_solvers_of_a_process_are_not_pretended():
         caffe.set_solver_rank(1)
 
 
+@pytest.mark.parametrize("call", [caffe.NCCL.new_uid, lambda: caffe.NCCL(None, b"")])
+def test_scripts_that_ask_for_nccl_are_told_what_to_do(call):
+    with pytest.raises(UsageError, match="geeps-caffe train -gpu all"):
+        call()
+
+
 def test_layer_types_are_listed():
     assert {"Convolution", "Python", "Data"} <= set(caffe.layer_type_list())
 
