@@ -6,23 +6,10 @@ from geeps_caffe.engines.engine import Layout, Request, plain_layout
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.graph.graph import Node
 from geeps_caffe.schedule.forward import Forward
-from geeps_caffe.schedule.instructions import (
-    Accumulate,
-    Compute,
-    Fill,
-    Reorder,
-)
+from geeps_caffe.schedule.gradients import Collected, Gradients
+from geeps_caffe.schedule.instructions import Compute, Fill
 from geeps_caffe.schedule.learned import Learned
 from geeps_caffe.schedule.requests import backward_request, code_reads
-
-
-@dataclass(frozen=True)
-class Collected:
-    """A gradient that was computed beside the array it belongs to."""
-
-    source: str
-    target: str
-    adds: bool  # to what the target holds
 
 
 @dataclass
@@ -31,9 +18,11 @@ class Backward:
 
     forward: Forward
     learned: Learned = field(init=False)
+    gradients: Gradients = field(init=False)
 
     def __post_init__(self) -> None:
         self.learned = Learned(self.forward)
+        self.gradients = Gradients(self.forward, self.learned)
 
     def run(self) -> None:
         """Emit all of it."""
@@ -189,7 +178,7 @@ class Backward:
         assert description is not None, f"{node.title}: forward only"
         ports = []
         for port, layout in description.layouts.items():
-            array = self._existing(node, port, diffs)
+            array = self.gradients.existing(node, port, diffs)
             if array is not None:
                 ports.append((port, program.in_layout(array, layout)))
         ports += [(f"saved{i}", s) for i, s in enumerate(forward.saved[node.index])]
@@ -197,7 +186,7 @@ class Backward:
         for port in request.shapes:
             if port.endswith(".diff") and not port.startswith("top"):
                 layout = description.layouts[port]
-                ports.append((port, self._gradient(node, port, layout, after)))
+                ports.append((port, self.gradients.written(node, port, layout, after)))
         program.emit(
             Compute(
                 "backward",
@@ -209,7 +198,7 @@ class Backward:
                 scratch=forward.scratch(node.name, description.scratch),
             )
         )
-        self._collect(after)
+        self.gradients.collect(after)
         return True
 
     def _layer_code(self, node: Node, diffs: list[str]) -> None:
@@ -234,71 +223,11 @@ class Backward:
                 shape = self.forward.shape(node.bottoms[i])
                 layout = plain_layout(shape, program.options.dtype)
                 port = f"bottom{i}.diff"
-                ports.append((port, self._gradient(node, port, layout, after)))
+                ports.append((port, self.gradients.written(node, port, layout, after)))
         for i, wanted in enumerate(node.learns):
             if wanted:
                 layout = plain_layout(node.param_shapes[i], program.options.dtype)
                 port = f"param{i}.diff"
-                ports.append((port, self._gradient(node, port, layout, after)))
+                ports.append((port, self.gradients.written(node, port, layout, after)))
         program.emit(Compute("backward", node.index, node.name, tuple(ports)))
-        self._collect(after)
-
-    # -- arrays ----------------------------------------------------------------
-
-    def _existing(self, node: Node, port: str, diffs: list[str]) -> str | None:
-        """The array behind a port that backward reads."""
-        program = self.forward.program
-        kind, index = _split_port(port)
-        if kind == "bottom":
-            return program.data[node.bottoms[index]]
-        if kind == "top":
-            return program.data[node.tops[index]]
-        if kind == "param":
-            return self.forward.param_as(node, index)
-        if kind == "top.diff":
-            return diffs[index]
-        return None
-
-    def _gradient(
-        self, node: Node, port: str, layout: Layout, after: list[Collected]
-    ) -> str:
-        """The array that backward writes at `port`; sums follow in `after`."""
-        program = self.forward.program
-        kind, index = _split_port(port)
-        if kind == "bottom.diff":
-            value = node.bottoms[index]
-            shape = self.forward.shape(value)
-            program.diff[value] = program.add(f"{value}.diff", shape, layout)
-            return program.diff[value]
-        key = node.params[index]
-        target = self.learned.gradient_of(key)
-        shape = node.param_shapes[index]
-        same = program.arrays[target].layout.name == layout.name
-        same = same and program.arrays[target].shape == shape
-        adds = program.options.accumulate or key in self.learned.written
-        self.learned.written.add(key)
-        if same and not adds:
-            return target
-        temporary = program.add(f"{node.name}.{port}", shape, layout)
-        after.append(Collected(temporary, target, adds))
-        return temporary
-
-    def _collect(self, after: list[Collected]) -> None:
-        """Bring gradients to where they belong, once they are computed."""
-        program = self.forward.program
-        for entry in after:
-            source, target = entry.source, program.arrays[entry.target]
-            if program.arrays[source].shape != target.shape:
-                source = program.reshaped(program.plain(source), target.shape)
-            if entry.adds:
-                source = program.in_layout(source, target.layout)
-                program.emit(Accumulate(source, entry.target))
-            else:
-                program.emit(Reorder(source, entry.target))
-
-
-def _split_port(port: str) -> tuple[str, int]:
-    """("bottom.diff", 0) for "bottom0.diff"."""
-    name, dot, diff = port.partition(".")
-    digits = name.lstrip("abcdefghijklmnopqrstuvwxyz")
-    return name[: len(name) - len(digits)] + dot + diff, int(digits)
+        self.gradients.collect(after)
