@@ -1,10 +1,11 @@
-"""Several workers' updates as one: sums in worker order, weighted or not."""
+"""Several workers' updates as one: their sum, by halves (`tree`), weighted or not."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from geeps_caffe.device.array import Array
+from geeps_caffe.paramserver.tree import add_tree
 
 
 class Reduction:
@@ -53,7 +54,7 @@ class Reduction:
     def add_up(self, updates: Sequence[Array], out: Array, spare: Array) -> Array:
         """The sum, yet to be scaled: in `out`, or the only update itself."""
         if self.factors is None:
-            return _plain_sum(updates, out)
+            return add_tree(updates, out, (spare,))
         np.multiply(updates[0], self.factors[0], out=out)
         for update, factor in zip(updates[1:], self.factors[1:], strict=True):
             np.multiply(update, factor, out=spare)
@@ -64,10 +65,3 @@ class Reduction:
 def own_share(reduce: str, workers: int) -> float:
     """What one worker's update counts in the reduced one, if all count alike."""
     return 1.0 if reduce == "sum" else 1.0 / workers
-
-
-def _plain_sum(updates: Sequence[Array], out: Array) -> Array:
-    total = updates[0]
-    for update in updates[1:]:
-        total = np.add(total, update, out=out)
-    return total

@@ -23,7 +23,7 @@ class Share:
 
 
 class LocalSums:
-    """Adds up the local workers' updates in rank order, piece by piece.
+    """Adds up the local workers' updates, piece by piece.
 
     A single worker's update is its sum: it is not copied.
     """
@@ -67,7 +67,8 @@ class LocalSums:
         if min(weights) == max(weights):
             weights = [1.0] * len(weights)
         how = Reduction("mean", weights)
-        spare = np.empty_like(out) if how.factors else out
+        deep = how.factors is not None or len(parts) > 3
+        spare = np.empty_like(out) if deep else out
         return how.add_up(parts, out, spare)
 
     def _weights(self, pushes: dict[int, Push]) -> Sequence[float]:
