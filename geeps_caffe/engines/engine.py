@@ -127,6 +127,37 @@ class Updates(Protocol):
         ...
 
 
+class Lanes(Protocol):
+    """The same engine on single threads, side by side.
+
+    What is bound for a lane gives the same bits however many threads the engine has.
+    """
+
+    @property
+    def count(self) -> int:
+        """How many calls can run at the same time."""
+        ...
+
+    def describe(self, request: Request) -> Description | None:
+        """`Engine.describe`, for one thread."""
+        ...
+
+    def bind(
+        self,
+        lane: int,
+        request: Request,
+        description: Description,
+        arrays: Mapping[str, Array],
+        scratch: Array | None,
+    ) -> Call:
+        """`Engine.bind`, for a call that only this lane of `abreast` runs."""
+        ...
+
+    def abreast(self, rows: Sequence[Sequence[Call]]) -> Call:
+        """The call that runs rows of calls, each row on a lane of its own, in order."""
+        ...
+
+
 class Engine(Protocol):
     """One way to compute: NumPy, oneDNN, CUDA.
 
@@ -151,6 +182,11 @@ class Engine(Protocol):
     @property
     def updates(self) -> Updates | None:
         """Arithmetic on tables on the device; None where NumPy can do it."""
+        ...
+
+    @property
+    def lanes(self) -> Lanes | None:
+        """Single threads of its own; None where sums differ from run to run anyway."""
         ...
 
     @property
@@ -195,13 +231,20 @@ class Engine(Protocol):
         ...
 
     def bind_momentum(
-        self, weights: Array, grad: Array, history: Array, momentum: float
+        self,
+        weights: Array,
+        grad: Array,
+        history: Array,
+        momentum: float,
+        *,
+        exact: bool = False,
     ) -> MomentumCall | None:
         """The update rule of SGD in one pass over flat arrays, changed in place.
 
             history = momentum history + rate (scale grad + decay weights)
             weights = weights - history
 
+        With `exact` each product and sum is rounded, as `solvers.sgd` does.
         None where this engine has nothing faster than NumPy for such arrays.
         """
         ...

@@ -88,7 +88,9 @@ class Applier:
         self._fused = None
         updater = self._work.updater
         if bind is not None and updater is not None and updater.is_sgd:
-            self._fused = FusedSgd(parts, start, weights, history[0], bind, updater)
+            self._fused = FusedSgd(
+                parts, start, weights, history[0], bind, updater, exact=scheme.exact
+            )
         self._pieces = [
             _Piece(where, weights[where], tuple(s[where] for s in history), part)
             for part in parts

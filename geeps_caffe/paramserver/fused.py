@@ -16,7 +16,13 @@ class BindMomentum(Protocol):
     """`Engine.bind_momentum`."""
 
     def __call__(
-        self, weights: Array, grad: Array, history: Array, momentum: float
+        self,
+        weights: Array,
+        grad: Array,
+        history: Array,
+        momentum: float,
+        *,
+        exact: bool,
     ) -> MomentumCall | None:
         """The bound update, or None where the engine has none."""
         ...
@@ -38,7 +44,7 @@ class FusedSgd:
 
     They are bound anew when the gradient lies elsewhere or the momentum changes.
     Segments that the engine declines are left to `updater`. `start` is where the span
-    of `weights` begins in the table.
+    of `weights` begins in the table. `exact`: to the same bits as `updater`.
     """
 
     def __init__(
@@ -49,9 +55,12 @@ class FusedSgd:
         history: Array,
         bind: BindMomentum,
         updater: Updater,
+        *,
+        exact: bool,
     ) -> None:
         self._segments, self._start, self._bind = segments, start, bind
         self._weights, self._history, self._updater = weights, history, updater
+        self._exact = exact
         self._bound: tuple[int, float] | None = None  # address and momentum
         self._parts: list[_Part] = []
 
@@ -77,6 +86,6 @@ class FusedSgd:
             where = slice(segment.offset - self._start, segment.stop - self._start)
             weights, history = self._weights[where], self._history[where]
             own = grad[where] if segment.lr_mult else np.zeros_like(weights)
-            call = self._bind(weights, own, history, momentum)
+            call = self._bind(weights, own, history, momentum, exact=self._exact)
             parts.append(_Part(segment, weights, own, history, call))
         return parts

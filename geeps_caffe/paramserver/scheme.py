@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from geeps_caffe.config.exact import MOST_PARAMS
 from geeps_caffe.errors import InputError, ParameterServerError, unknown
 from geeps_caffe.paramserver.table import Segment, Table
 from geeps_caffe.solvers import RULES, Hyper, Rule, find_rule
@@ -93,6 +94,12 @@ class Scheme:
         """How many history arrays the table's rule keeps."""
         rule = self.rule_of(table)
         return 0 if rule is None else len(rule.slots)
+
+    @property
+    def exact(self) -> bool:
+        """Whether one process is to update weights to the same bits as a shard."""
+        padded = sum(table.elements for table in self.tables)
+        return padded <= 2 * MOST_PARAMS
 
     @cached_property
     def text(self) -> str:

@@ -26,10 +26,13 @@ class Clipping:
 
 
 def sum_of_squares(grad: Array) -> float:
-    """Of a flat array; added up in double precision, the same on every run."""
+    """Of a flat array; in double precision, the same on every run.
+
+    However a table is cut among hosts, the norm is the same in single precision.
+    """
     total = 0.0
     for start in range(0, grad.size, _NORM_CHUNK):
-        part = grad[start : start + _NORM_CHUNK]
+        part = grad[start : start + _NORM_CHUNK].astype(np.float64, copy=False)
         total += float(np.dot(part, part))
     return total
 

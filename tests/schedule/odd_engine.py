@@ -5,6 +5,7 @@ import numpy as np
 from geeps_caffe.device.array import count
 from geeps_caffe.device.device import HostDevice
 from geeps_caffe.engines.engine import Description, Layout
+from geeps_caffe.engines.one_lane import OneLane
 from geeps_caffe.engines.reference.engine import ReferenceEngine
 
 
@@ -24,6 +25,7 @@ class OddEngine:
         self.wants = wants or (lambda request, port: port.split(".")[0][-1] in "02468")
         self.plain = ReferenceEngine()
         self.device = self.plain.device
+        self.lanes = OneLane(self.describe, self.bind)
 
     def functions(self, dtype):
         return self.plain.functions(dtype)

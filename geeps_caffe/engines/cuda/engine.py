@@ -20,6 +20,7 @@ from geeps_caffe.engines.engine import (
     Call,
     Description,
     Draw,
+    Lanes,
     Layout,
     Request,
     SavedArray,
@@ -38,6 +39,7 @@ class CudaEngine:
     """
 
     name = "cuda"
+    lanes: Lanes | None = None
 
     def __init__(
         self, threads: int | None = None, index: int = 0, kernels: str = "cupy"
@@ -136,7 +138,13 @@ class CudaEngine:
         """None: a table on the device is updated as a whole, by one kernel."""
 
     def bind_momentum(
-        self, weights: Array, grad: Array, history: Array, momentum: float
+        self,
+        weights: Array,
+        grad: Array,
+        history: Array,
+        momentum: float,
+        *,
+        exact: bool = False,
     ) -> None:
         """Tables on the device have `updates`; those on the host NumPy's rules."""
 

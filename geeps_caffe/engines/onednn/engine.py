@@ -13,6 +13,7 @@ from geeps_caffe.engines.engine import (
     Call,
     Description,
     Draw,
+    Lanes,
     Layout,
     Request,
     Updates,
@@ -23,6 +24,7 @@ from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg, Query
 from geeps_caffe.engines.onednn.descriptors import Handle, Md
+from geeps_caffe.engines.onednn.lanes import OneDnnLanes
 from geeps_caffe.engines.onednn.layouts import Layouts
 from geeps_caffe.engines.onednn.library import (
     OneDnnError,
@@ -63,25 +65,27 @@ class OneDnnEngine:
         self.threads = openmp_threads(library)
         hold_blas_to_one_thread()
         self.version: Version = read_version(library)
+        self._library = library
         api = Api(library)
         self.kit = Kit(api, Layouts(api))
+        self.lanes: Lanes | None = OneDnnLanes(
+            library, self.threads, self._lane_kit, _described, _bound
+        )
+
+    def _lane_kit(self) -> Kit:
+        """A stream of its own; layouts have the same names everywhere."""
+        return Kit(Api(self._library), self.kit.layouts)
 
     def describe(self, request: Request) -> Description | None:
         """How `request` would run; None where oneDNN can't do exactly as Caffe.
 
         A forward pass for training is refused where its backward would be.
         """
-        recipe = self._recipe(request)
-        if recipe is None:
+        description = _described(self.kit, request)
+        if description is None:
             return None
-        description = Description(
-            dict(recipe.layouts),
-            tuple(recipe.saved),
-            recipe.scratch,
-            recipe.implementation,
-        )
         trains = request.training and request.direction == "forward"
-        if trains and self._recipe(_full_backward(request, description)) is None:
+        if trains and _recipe(self.kit, _full_backward(request, description)) is None:
             return None
         return description
 
@@ -101,10 +105,7 @@ class OneDnnEngine:
 
         Padding in arrays that are read must be zero; in those written it becomes so.
         """
-        recipe = self._recipe(request)
-        assert recipe is not None, "a request is described before it is bound"
-        assert recipe.scratch <= description.scratch, "another request was described"
-        return Binder(recipe, arrays, scratch).call()
+        return _bound(self.kit, request, description, arrays, scratch)
 
     def bind_reorder(
         self,
@@ -140,12 +141,18 @@ class OneDnnEngine:
         return self.kit.layouts.rows(shape, layout, rows)
 
     def bind_momentum(
-        self, weights: Array, grad: Array, history: Array, momentum: float
+        self,
+        weights: Array,
+        grad: Array,
+        history: Array,
+        momentum: float,
+        *,
+        exact: bool = False,
     ) -> Momentum | None:
         """See Engine; for float32, and not for small arrays."""
         if weights.dtype != np.float32 or weights.size < LEAST:
             return None
-        return Momentum(self.kit.api, weights, grad, history, momentum)
+        return Momentum(self.kit.api, weights, grad, history, momentum, exact=exact)
 
     def _copy(self, source: tuple[Array, Md], target: tuple[Array, Md]) -> Call:
         desc = self.kit.api.reorder(source[1], target[1])
@@ -160,13 +167,39 @@ class OneDnnEngine:
             memories[Arg.SCRATCHPAD] = self.kit.api.memory(pad, allocate(pad.nbytes))
         return self.kit.api.bind(desc, memories)
 
-    def _recipe(self, request: Request) -> Recipe | None:
-        if np.dtype(request.dtype) != np.float32:
-            return None
-        if any(0 in shape or not shape for shape in request.shapes.values()):
-            return None
-        make = OPERATIONS.get(type(request.operation))
-        return None if make is None else make(self.kit, request)
+
+def _recipe(kit: Kit, request: Request) -> Recipe | None:
+    if np.dtype(request.dtype) != np.float32:
+        return None
+    if any(0 in shape or not shape for shape in request.shapes.values()):
+        return None
+    make = OPERATIONS.get(type(request.operation))
+    return None if make is None else make(kit, request)
+
+
+def _described(kit: Kit, request: Request) -> Description | None:
+    recipe = _recipe(kit, request)
+    if recipe is None:
+        return None
+    return Description(
+        dict(recipe.layouts),
+        tuple(recipe.saved),
+        recipe.scratch,
+        recipe.implementation,
+    )
+
+
+def _bound(
+    kit: Kit,
+    request: Request,
+    description: Description,
+    arrays: Mapping[str, Array],
+    scratch: Array | None,
+) -> Call:
+    recipe = _recipe(kit, request)
+    assert recipe is not None, "a request is described before it is bound"
+    assert recipe.scratch <= description.scratch, "another request was described"
+    return Binder(recipe, arrays, scratch).call()
 
 
 def _full_backward(request: Request, forward: Description) -> Request:

@@ -1,11 +1,17 @@
-"""The update rule of SGD with momentum and L2 decay: two primitives a piece.
+"""The update rule of SGD with momentum and L2 decay: two or three primitives a piece.
 
     history = momentum history + rate (scale grad + decay weights)
     weights = weights - history
 
-Pieces are small enough that the second primitive finds the history in the cache, so
-each array goes through memory once, and large enough that the threads rarely meet.
+Of large arrays the first line is one primitive. It rounds a product and a sum at once
+where `solvers.sgd` rounds both; where weights must be the same bits, it is two.
+
+Pieces are small enough that a primitive finds in the cache what the one before has
+written, so each array goes through memory once, and large enough that the threads
+rarely meet.
 """
+
+from collections.abc import Sequence
 
 from geeps_caffe.device.array import Array, allocate
 from geeps_caffe.engines.engine import Call
@@ -19,7 +25,6 @@ from geeps_caffe.engines.onednn.constants import (
 )
 from geeps_caffe.engines.onednn.descriptors import (
     Handle,
-    Md,
     PrimitiveDesc,
     add_old,
     combine,
@@ -40,19 +45,20 @@ class Momentum:
         grad: Array,
         history: Array,
         momentum: float,
+        *,
+        exact: bool,
     ) -> None:
         self._api = api
-        self._one = api.plain((1,))
         self._numbers = [_number() for _ in range(3)]
-        self._handles = [api.memory(self._one, number) for number in self._numbers]
         self._calls: list[Call] = []
-        pairs: dict[int, tuple[Md, PrimitiveDesc, PrimitiveDesc]] = {}
+        made: dict[int, _Piece] = {}
+        kind = _ExactPiece if exact else _Piece
         for start in range(0, weights.size, PIECE):
             part = slice(start, start + PIECE)
             n = weights[part].size
-            if n not in pairs:
-                pairs[n] = self._pair(n, momentum)
-            self._add(*pairs[n], weights[part], grad[part], history[part])
+            if n not in made:
+                made[n] = kind(api, n, momentum, self._numbers)
+            self._calls += made[n].bind(weights[part], grad[part], history[part])
 
     def __call__(self, rate: float, decay: float, scale: float) -> None:
         """Do one update."""
@@ -61,39 +67,86 @@ class Momentum:
         for call in self._calls:
             call()
 
-    def _pair(self, n: int, momentum: float) -> tuple[Md, PrimitiveDesc, PrimitiveDesc]:
-        md = self._api.plain((n,))
-        attributes = self._api.attributes(
-            [combine(Algorithm.MULTIPLY, self._one), add_old(momentum)],
-            scales=(Arg.SRC, SECOND_SRC),
-        )
-        kinds = ("binary", Algorithm.ADD, md, md, md)
-        first = self._api.primitive_desc(*kinds, attributes=attributes)
-        second = self._api.primitive_desc("binary", Algorithm.SUBTRACT, md, md, md)
-        assert first is not None and second is not None, "binary primitives exist"
-        assert not first.scratch and not second.scratch
-        return md, first, second
 
-    def _add(
-        self,
-        md: Md,
-        first: PrimitiveDesc,
-        second: PrimitiveDesc,
-        weights: Array,
-        grad: Array,
-        history: Array,
+class _Piece:
+    """The primitives for pieces of n elements."""
+
+    def __init__(
+        self, api: Api, n: int, momentum: float, numbers: Sequence[Array]
     ) -> None:
-        w, g, h = (self._api.memory(md, a) for a in (weights, grad, history))
-        rate, decay, scale = self._handles
-        arrays: dict[Arg | int, Handle] = {Arg.SRC: g, SECOND_SRC: w, Arg.DST: h}
-        arrays |= {
+        self.api, self.md, self.one = api, api.plain((n,)), api.plain((1,))
+        self._numbers = [api.memory(self.one, number) for number in numbers]
+        self._subtract = self.primitive(Algorithm.SUBTRACT, None)
+        self.prepare(momentum)
+
+    def prepare(self, momentum: float) -> None:
+        """Make what advances the history."""
+        ops = [combine(Algorithm.MULTIPLY, self.one), add_old(momentum)]
+        scales = (Arg.SRC, SECOND_SRC)
+        self._add = self.primitive(
+            Algorithm.ADD, self.api.attributes(ops, scales=scales)
+        )
+
+    def bind(self, weights: Array, grad: Array, history: Array) -> list[Call]:
+        """The calls that update some arrays."""
+        w, g, h = (self.api.memory(self.md, a) for a in (weights, grad, history))
+        last = {Arg.SRC: w, SECOND_SRC: h, Arg.DST: w}
+        return [*self.advance(w, g, h), self.api.bind(self._subtract, last)]
+
+    def advance(self, w: Handle, g: Handle, h: Handle) -> list[Call]:
+        """The calls that advance the history."""
+        return [self.api.bind(self._add, self.step_into(w, g, h))]
+
+    def step_into(
+        self, w: Handle, g: Handle, target: Handle
+    ) -> dict[Arg | int, Handle]:
+        """The arguments of rate (scale grad + decay weights)."""
+        rate, decay, scale = self._numbers
+        return {
+            Arg.SRC: g,
+            SECOND_SRC: w,
+            Arg.DST: target,
             post_op_src(0): rate,
             SCALE_OF + SECOND_SRC: decay,
             SCALE_OF + Arg.SRC: scale,
         }
-        self._calls.append(self._api.bind(first, arrays))
-        arrays = {Arg.SRC: w, SECOND_SRC: h, Arg.DST: w}
-        self._calls.append(self._api.bind(second, arrays))
+
+    def primitive(
+        self, algorithm: Algorithm, attributes: Handle | None
+    ) -> PrimitiveDesc:
+        """A binary primitive over whole pieces."""
+        md = self.md
+        desc = self.api.primitive_desc(
+            "binary", algorithm, md, md, md, attributes=attributes
+        )
+        assert desc is not None and not desc.scratch, "binary primitives exist"
+        return desc
+
+
+class _ExactPiece(_Piece):
+    """The same with each product and sum rounded."""
+
+    def prepare(self, momentum: float) -> None:
+        """Make the step, and what adds it to the history."""
+        ops, api = [combine(Algorithm.MULTIPLY, self.one)], self.api
+        scales = (Arg.SRC, SECOND_SRC)
+        self._step = self.primitive(Algorithm.ADD, api.attributes(ops, scales=scales))
+        self._add = self.primitive(Algorithm.ADD, api.attributes(scales=(Arg.SRC,)))
+        number = _number()
+        number[0] = momentum
+        self._momentum = api.memory(self.one, number)
+        self._work = api.memory(self.md, allocate(self.md.nbytes))
+
+    def advance(self, w: Handle, g: Handle, h: Handle) -> list[Call]:
+        """The step, and the sum."""
+        add = {
+            Arg.SRC: h,
+            SECOND_SRC: self._work,
+            Arg.DST: h,
+            SCALE_OF + Arg.SRC: self._momentum,
+        }
+        step = self.step_into(w, g, self._work)
+        return [self.api.bind(self._step, step), self.api.bind(self._add, add)]
 
 
 def _number() -> Array:

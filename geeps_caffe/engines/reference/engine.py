@@ -12,6 +12,7 @@ from geeps_caffe.engines.engine import (
     Call,
     Description,
     Draw,
+    Lanes,
     Layout,
     Request,
     Updates,
@@ -19,6 +20,7 @@ from geeps_caffe.engines.engine import (
     plain_rows,
 )
 from geeps_caffe.engines.functions import Functions
+from geeps_caffe.engines.one_lane import OneLane
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.functions import ArrayFunctions
 
@@ -34,6 +36,7 @@ class ReferenceEngine:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads  # NumPy's BLAS has its own
         self.device: Device = HostDevice()
+        self.lanes: Lanes | None = OneLane(self.describe, self.bind)
 
     def describe(self, request: Request) -> Description:
         """All arrays are plain; backward names only the ports that it reads."""
@@ -89,7 +92,13 @@ class ReferenceEngine:
         return plain_rows(shape, layout, rows)
 
     def bind_momentum(
-        self, weights: Array, grad: Array, history: Array, momentum: float
+        self,
+        weights: Array,
+        grad: Array,
+        history: Array,
+        momentum: float,
+        *,
+        exact: bool = False,
     ) -> None:
         """Nothing better than what `solvers` do."""
 

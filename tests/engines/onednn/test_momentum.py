@@ -3,6 +3,7 @@ import pytest
 
 from geeps_caffe.device.array import allocate
 from geeps_caffe.engines.onednn.momentum import LEAST, PIECE
+from geeps_caffe.solvers import Hyper, Updater, find_rule
 
 
 def floats(size, rng):
@@ -24,9 +25,24 @@ def test_an_update_is_the_rule_of_sgd_with_momentum_and_decay(engine, rng, size)
     np.testing.assert_allclose(weights, w, rtol=1e-5, atol=1e-6)
 
 
+def test_an_exact_update_has_the_bits_of_the_solver(engine, rng):
+    arrays = [floats(PIECE + 129, rng) for _ in range(3)]
+    weights, _, history = arrays
+    w, g, h = (array.copy() for array in arrays)
+    update = engine.bind_momentum(*arrays, 0.9, exact=True)
+    solver = Updater(find_rule("SGD"), np.float32)
+    for rate, decay, scale in ((0.1, 0.0, 1.0), (0.0123, 0.0005, 1 / 3)):
+        update(rate, decay, scale)
+        solver.step(w, g, [h], Hyper(rate, momentum=0.9, weight_decay=decay), scale)
+    np.testing.assert_array_equal(history, h)
+    np.testing.assert_array_equal(weights, w)
+
+
 def test_zeros_stay_zeros(engine):
     weights, grad, history = (allocate(4 * LEAST).view(np.float32) for _ in range(3))
-    engine.bind_momentum(weights, grad, history, 0.9)(0.1, 0.5, 1.0)
+    for exact in (False, True):
+        update = engine.bind_momentum(weights, grad, history, 0.9, exact=exact)
+        update(0.1, 0.5, 1.0)
     assert not weights.any() and not history.any()
 
 

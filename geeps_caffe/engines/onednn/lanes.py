@@ -1,0 +1,126 @@
+"""Calls on single threads, side by side: the same bits on any number of threads.
+
+oneDNN parts one gradient's sum over records among the threads that it has, so that its
+last bits depend on their number. Here a sum is always made by one thread, and threads
+make several sums at the same time.
+
+The threads are OpenMP's own, which wait for work already: all rows run in one parallel
+region, in which oneDNN's own loops stay on the thread that meets them. (Measured: with
+threads of Python's beside OpenMP's, which wait by spinning on the same cores, LeNet's
+step took a tenth longer.)
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from geeps_caffe.device.array import Array
+from geeps_caffe.engines.engine import Call, Description, Request
+from geeps_caffe.engines.one_lane import in_turn
+from geeps_caffe.engines.onednn.recipe import Kit
+from geeps_caffe.engines.onednn.threads import set_openmp_threads
+
+Row: TypeAlias = Sequence[Call]
+Describe: TypeAlias = Callable[[Kit, Request], Description | None]
+Bind: TypeAlias = Callable[
+    [Kit, Request, Description, Mapping[str, Array], Array | None], Call
+]
+
+
+class OneDnnLanes:
+    """See `engine.Lanes`.
+
+    Args:
+        library: oneDNN, through which its OpenMP is found.
+        count: threads of the engine.
+        make_kit: a stream of its own for each lane.
+        describe: of the engine.
+        bind: of the engine.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        count: int,
+        make_kit: Callable[[], Kit],
+        describe: Describe,
+        bind: Bind,
+    ) -> None:
+        self.count = count
+        self._library = library
+        self._make_kit, self._describe, self._bind = make_kit, describe, bind
+        self._kits: list[Kit] = []
+
+    def describe(self, request: Request) -> Description | None:
+        """How the pass would run on one thread."""
+        with self._single():
+            return self._describe(self._kit(0), request)
+
+    def bind(
+        self,
+        lane: int,
+        request: Request,
+        description: Description,
+        arrays: Mapping[str, Array],
+        scratch: Array | None,
+    ) -> Call:
+        """The call for one thread; only the given lane may run it."""
+        with self._single():
+            return self._bind(self._kit(lane), request, description, arrays, scratch)
+
+    def abreast(self, rows: Sequence[Row]) -> Call:
+        """One call that runs all rows and returns when they are done."""
+        assert len(rows) <= self.count, "as many rows as lanes"
+        return in_turn(rows) if len(rows) == 1 else _Region(self._library, rows)
+
+    def _kit(self, lane: int) -> Kit:
+        while len(self._kits) <= lane:
+            self._kits.append(self._make_kit())
+        return self._kits[lane]
+
+    @contextmanager
+    def _single(self) -> Iterator[None]:
+        set_openmp_threads(self._library, 1)
+        try:
+            yield
+        finally:
+            set_openmp_threads(self._library, self.count)
+
+
+class _Region:
+    """A parallel region of OpenMP whose threads run rows; or one thread does it all."""
+
+    def __init__(self, library: ctypes.CDLL, rows: Sequence[Row]) -> None:
+        self._rows = tuple(map(tuple, rows))
+        self._errors: list[BaseException] = []
+        self._body = _BODY(self._run_own)  # kept: OpenMP has a bare pointer
+        self._start: Any = None  # where threads are another way's: TBB, or none
+        try:
+            # oneDNN depends on its OpenMP, so the loader finds these through it.
+            self._start = library.GOMP_parallel
+            self._number = library.omp_get_thread_num
+            self._team = library.omp_get_num_threads
+        except AttributeError:
+            pass
+
+    def __call__(self) -> None:
+        """Run all rows."""
+        if self._start is None:
+            in_turn(self._rows)()
+            return
+        self._start(self._body, None, ctypes.c_uint(len(self._rows)), ctypes.c_uint(0))
+        if self._errors:
+            raise self._errors.pop()
+
+    def _run_own(self, _: int | None) -> None:
+        """What a thread of the region does; there may be fewer than rows."""
+        try:
+            for row in self._rows[self._number() :: self._team()]:
+                for call in row:
+                    call()
+        except BaseException as error:
+            self._errors[:] = [error]
+
+
+_BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
