@@ -3,18 +3,16 @@
     OPENBLAS_NUM_THREADS=1 GEEPS_CAFFE_CORPUS=... \
         python -m benchmarks.equality found.jsonl [--write]
 
-LeNet and cifar10_quick with real data, all six solvers at the rates of Caffe's
-examples, clipping, iter_size 2; 2, 4 and 8 workers (threads of one process, each with
-its own net, on one parameter server). Numbers are the largest difference in a blob,
-relative to its largest weight. Each case is one line of the given file, and what is
-there already is not run again, so that a run can be ended and gone on with.
+LeNet and cifar10_quick, unchanged, with real data, all six solvers at the rates of
+Caffe's examples, clipping, iter_size 2; 2, 4 and 8 workers (threads of one process,
+each with its own net on one thread, on one parameter server) against one on two
+threads. In single precision on oneDNN each worker has the batch of the file; in double
+precision on the reference engine, which takes much longer, they share one.
 
-In double precision, on the reference engine, the bound holds always. In single
-precision sums of gradients differ in the seventh digit with the order of addition; a
-maximum of two nearly equal values, or a ReLU near 0, then goes the other way for a
-sample, and the weights part. So each case has two controls: *nudged* is the one worker
-again with one weight moved by one unit in the last place before the first iteration,
-and *smooth* is the case with AVE in place of MAX and TanH in place of ReLU.
+Numbers are the largest difference in a blob, relative to its largest weight. Each case
+is one line of the given file, and what is there already is not run again, so that a run
+can be ended and gone on with. `--nudged` adds a control: the one worker again with one
+weight moved by one unit in the last place before the first iteration.
 """
 
 import argparse
@@ -24,6 +22,7 @@ import re
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +38,8 @@ RECORDS = 10_000  # of a database
 WORKERS = (2, 4, 8)
 LENET = "examples/mnist/lenet_train_test.prototxt"
 QUICK = "examples/cifar10/cifar10_quick_train_test.prototxt"
-NETS = {"LeNet": (LENET, 64), "cifar10_quick": (QUICK, 96)}  # batch of all workers
+#: Files, the batch in them, and one that 8 workers can share.
+NETS = {"LeNet": (LENET, 64, 64), "cifar10_quick": (QUICK, 100, 96)}
 MOMENTUM = "momentum: 0.9 weight_decay: 0.0005 "
 FIXED = 'lr_policy: "fixed" '
 INV = 'lr_policy: "inv" gamma: 0.0001 power: 0.75 '
@@ -79,22 +79,24 @@ SOLVERS["SGD, iter_size 2"] = (
 
 @dataclass(frozen=True)
 class Case:
-    """One worker's job; `smooth` is a control."""
+    """A job, and how many workers do it beside one."""
 
     net: str
     solver: str
     dtype: str
     seed: int
-    smooth: bool = False
+    workers: int
+
+    @property
+    def shared(self):
+        """Whether the workers share one batch; else each has one."""
+        return self.dtype == "float64"
 
 
-def write_job(case):
+def write_job(case, batch):
     """Files of a case in this folder; the solver's path."""
-    net, batch = NETS[case.net]
-    text = Path(net).read_text()
+    text = Path(NETS[case.net][0]).read_text()
     text = re.sub(r"batch_size: \d+", f"batch_size: {batch}", text, count=1)
-    if case.smooth:
-        text = text.replace("pool: MAX", "pool: AVE").replace('"ReLU"', '"TanH"')
     Path("net.prototxt").write_text(text)
     fields = f'net: "net.prototxt" max_iter: {STEPS} solver_mode: CPU '
     own = SOLVERS[case.solver][list(NETS).index(case.net)]
@@ -102,22 +104,17 @@ def write_job(case):
     return "solver.prototxt"
 
 
-def settings_of(case):
-    """Settings by rank; the net's batch is shared out."""
-    engine = "reference" if case.dtype == "float64" else "onednn"
-
-    def settings(rank, ranks):
-        return RunSettings(
-            engine=engine,
-            dtype=case.dtype,
-            threads=1,
-            seed=case.seed,
-            rank=rank,
-            ranks=ranks,
-            batch_mode="global",
-        )
-
-    return settings
+def settings_of(case, rank, ranks):
+    """Settings of a rank."""
+    return RunSettings(
+        engine="reference" if case.dtype == "float64" else "onednn",
+        dtype=case.dtype,
+        threads=1 if ranks > 1 else 2,
+        seed=case.seed,
+        rank=rank,
+        ranks=ranks,
+        batch_mode="global" if case.shared else "per-worker",
+    )
 
 
 def work(trainer):
@@ -134,43 +131,31 @@ def nudged(trainer):
     trainer.step(STEPS)
 
 
-def measure(case, counts, found):
-    """Run what of a case is not in `found` yet; yields one record a run."""
-    solver, settings = write_job(case), settings_of(case)
-    missing = [n for n in counts if (case, str(n)) not in found]
-    nudge = case.dtype == "float32" and (case, "nudged") not in found
-    if not missing and not nudge:
-        return
+def measure(case, control):
+    """What a case's record says."""
+    settings = partial(settings_of, case)
+    _, own, common = NETS[case.net]
+    solver = write_job(case, common if case.shared else own * case.workers)
     one = train_alone(solver, settings, work)
-    if nudge:
+    record = {}
+    if control:
         other = train_alone(solver, settings, nudged)
-        yield {"what": "nudged", "difference": largest_difference(one, other)}
-    for count in missing:
-        many = train(solver, settings, count, work)
-        record = {"what": str(count), "difference": largest_difference(one, many)}
-        if case.seed == 1:
-            again = train(solver, settings, count, work)
-            record["same"] = all(np.array_equal(many[key], again[key]) for key in many)
-        yield record
+        record["nudged"] = largest_difference(one, other)
+    if not case.shared:
+        write_job(case, own)
+    many = train(solver, settings, case.workers, work)
+    record["difference"] = largest_difference(one, many)
+    if case.seed == 1:
+        again = train(solver, settings, case.workers, work)
+        record["same"] = all(np.array_equal(many[key], again[key]) for key in many)
+    return record
 
 
 def read_found(path):
-    """Records by case and what was compared."""
+    """Records by case."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return {
-        (Case(**record["case"]), record["what"]): record
-        for record in map(json.loads, lines)
-    }
-
-
-def cases(nets, solvers, seeds):
-    """All of them; double precision with one seed."""
-    for net in nets:
-        for solver in solvers:
-            yield Case(net, solver, "float64", 1)
-            for seed in range(1, seeds + 1):
-                yield Case(net, solver, "float32", seed)
-                yield Case(net, solver, "float32", seed, smooth=True)
+    records = map(json.loads, lines)
+    return {Case(**record.pop("case")): record for record in records}
 
 
 def place_data(folder):
@@ -187,19 +172,26 @@ def main():
     parser.add_argument("file", type=Path)
     parser.add_argument("--nets", nargs="*", default=list(NETS))
     parser.add_argument("--solvers", nargs="*", default=list(SOLVERS))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="*", default=(1,))
     parser.add_argument("--workers", type=int, nargs="*", default=WORKERS)
-    parser.add_argument("--dtype", help="only this one")
+    parser.add_argument("--dtypes", nargs="*", default=("float32", "float64"))
+    parser.add_argument("--nudged", action="store_true")
     parser.add_argument("--write", action="store_true")
     flags = parser.parse_args()
     path, found = flags.file.resolve(), read_found(flags.file)
+    cases = (
+        Case(net, solver, dtype, seed, workers)
+        for dtype in flags.dtypes
+        for net in flags.nets
+        for solver in flags.solvers
+        for seed in flags.seeds
+        for workers in flags.workers
+    )
     with tempfile.TemporaryDirectory() as name, inside(name):
         place_data(Path(name))
-        for case in cases(flags.nets, flags.solvers, flags.seeds):
-            if flags.dtype not in (None, case.dtype):
-                continue
-            for record in measure(case, flags.workers, found):
-                line = json.dumps({"case": asdict(case), **record})
+        for case in cases:
+            if case not in found:
+                line = json.dumps({"case": asdict(case)} | measure(case, flags.nudged))
                 print(line, flush=True)
                 with path.open("a") as file:
                     file.write(line + "\n")

@@ -1,7 +1,6 @@
 """The tables of `equality`: what was found, beside what was asked for."""
 
 import datetime
-import statistics
 from collections import defaultdict
 
 from benchmarks.results import append
@@ -20,54 +19,34 @@ def bound(case):
 
 def write_tables(found, words, write):
     """Print the tables, and append them to RESULTS.md."""
-    lines = [*double(found), "", *single(found), "", sameness(found)]
+    lines = []
+    for dtype in ("float32", "float64"):
+        lines += [*table({c: r for c, r in found.items() if c.dtype == dtype}), ""]
+    lines.append(sameness(found))
     print("\n".join(lines))
     if write:
         when = f"{datetime.date.today()}: `python -m benchmarks.equality {words}`."
         append(["", "## N workers and one", "", when, "", *lines])
 
 
-def double(found):
-    """The table in double precision: one number for all counts of workers."""
-    rows = defaultdict(dict)
-    for (case, what), record in found.items():
-        if case.dtype == "float64":
-            rows[case.net, case.solver][what] = record["difference"]
-    counts = sorted({what for row in rows.values() for what in row}, key=int)
+def table(found):
+    """The largest difference over all seeds, by count of workers."""
+    if not found:
+        return
+    rows, controls = defaultdict(lambda: defaultdict(list)), defaultdict(list)
+    for case, record in found.items():
+        key = case.dtype, case.net, case.solver, bound(case)
+        rows[key][case.workers].append(record["difference"])
+        controls[key] += [record["nudged"]] if "nudged" in record else []
+    counts = sorted({count for row in rows.values() for count in row})
     heads = " | ".join(f"{count} workers" for count in counts)
-    yield f"| float64, reference engine | {heads} |"
-    yield "|---" * (1 + len(counts)) + "|"
-    for (net, solver), row in rows.items():
-        cells = " | ".join(f"{row[c]:.1e}" if c in row else "" for c in counts)
-        yield f"| {net}, {solver} | {cells} |"
-
-
-def single(found):
-    """The table in single precision: within the bound / all, median and largest."""
-    rows = defaultdict(lambda: defaultdict(list))
-    bounds = {}
-    for (case, what), record in found.items():
-        if case.dtype == "float32":
-            key = case.net, case.solver
-            rows[key][what == "nudged", case.smooth].append(record["difference"])
-            bounds[key] = bound(case)
-    yield (
-        "| float32, onednn: within the bound, median, largest | bound | N workers and "
-        "one | one, nudged | N workers and one, smooth | one, nudged, smooth |"
-    )
-    yield "|---" * 6 + "|"
-    kinds = ((False, False), (True, False), (False, True), (True, True))
-    for key, row in rows.items():
-        cells = " | ".join(_cell(row[kind], bounds[key]) for kind in kinds)
-        yield f"| {', '.join(key)} | {bounds[key]:.0e} | {cells} |"
-
-
-def _cell(numbers, limit):
-    if not numbers:
-        return ""
-    within = sum(number <= limit for number in numbers)
-    middle, most = statistics.median(numbers), max(numbers)
-    return f"{within} of {len(numbers)}, {middle:.0e}, {most:.0e}"
+    yield f"| | bound | {heads} | one, nudged |"
+    yield "|---" * (3 + len(counts)) + "|"
+    for (dtype, net, solver, limit), row in rows.items():
+        cells = " | ".join(f"{max(row[c]):.1e}" if row[c] else "" for c in counts)
+        control = controls[dtype, net, solver, limit]
+        apart = f"{max(control):.0e}" if control else ""
+        yield f"| {dtype}, {net}, {solver} | {limit:.0e} | {cells} | {apart} |"
 
 
 def sameness(found):

@@ -11,14 +11,17 @@ from geeps_caffe.engines.engine import Call, Engine, Request
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.execution.layer_code import CodeBinder
 from geeps_caffe.execution.memory import PlanMemory
+from geeps_caffe.execution.param_parts import bind_parts, bind_sums
 from geeps_caffe.execution.update_rows import bind_rows
 from geeps_caffe.schedule.instructions import (
     Accumulate,
+    AddParts,
     Clock,
     Compute,
     Fill,
     Instruction,
     Load,
+    ParamParts,
     Reorder,
     SwapIn,
     SwapOut,
@@ -100,6 +103,10 @@ class Binder:
                 return bind_rows(
                     self._memory, self._engine, part, position, instruction
                 )
+            case ParamParts():
+                return bind_parts(self._memory, self._engine, position, instruction)
+            case AddParts():
+                return self._bind_add_parts(position, instruction)
             case SwapIn() | SwapOut():
                 return self._bind_swap(position, instruction)
 
@@ -152,6 +159,13 @@ class Binder:
             add(target, source, out=target)
 
         return accumulate
+
+    def _bind_add_parts(self, position: int, instruction: AddParts) -> Call:
+        view = self._memory.view
+        rows = [view(name, position) for name in instruction.sources]
+        sums = [view(name, position) for name in instruction.targets]
+        sums = [_flat(array, self._dtype) for array in sums]
+        return bind_sums(self._engine, list(zip(rows, sums, strict=True)))
 
     def _bind_swap(self, position: int, instruction: SwapIn | SwapOut) -> Call:
         arena, host = self._memory.swap_block(instruction.storage, position)

@@ -260,9 +260,8 @@ class Training:
         for start, _ in self.hooks:
             start()
         net, total = self.net, 0.0
-        for name in (f"{key}.diff" for key in net.table_of):
-            if name in net.program.arrays:
-                net.executor.clear(name)
+        for name in net.program.added_up:
+            net.executor.clear(name)
         for body in range(self.bodies):
             net.follow_sources()
             net.executor.begin(iteration, self._records(body))

@@ -10,6 +10,7 @@ from geeps_caffe.schedule.instructions import (
     Compute,
     Instruction,
     Load,
+    ParamParts,
     Table,
 )
 from geeps_caffe.schedule.program import Program
@@ -109,11 +110,14 @@ def _seconds(program: Program, instruction: Instruction, device: Device) -> floa
 
 
 def _computing(instruction: Instruction, device: Device) -> float:
-    if not isinstance(instruction, Compute) or instruction.request is None:
+    if not isinstance(instruction, Compute | ParamParts):
         return 0.0
     request = instruction.request
+    if request is None:
+        return 0.0
+    times = instruction.parts if isinstance(instruction, ParamParts) else 1
     larger = 1 + device.batch_overhead / batch_of(request)
-    return flops(request) * larger / device.flops
+    return times * flops(request) * larger / device.flops
 
 
 def measured(

@@ -40,9 +40,18 @@ class Gradients:
         return None
 
     def written(
-        self, node: Node, port: str, layout: Layout, after: list[Collected]
+        self,
+        node: Node,
+        port: str,
+        layout: Layout,
+        after: list[Collected],
+        *,
+        whole: bool = False,
     ) -> str:
-        """The array that backward writes at `port`; sums follow in `after`."""
+        """The array that backward writes at `port`; sums follow in `after`.
+
+        What is `whole` has the gradients of earlier batches in it already.
+        """
         program = self.forward.program
         kind, index = split_port(port)
         if kind == "bottom.diff":
@@ -56,6 +65,7 @@ class Gradients:
         same = program.arrays[target].layout.name == layout.name
         same = same and program.arrays[target].shape == shape
         adds = program.options.accumulate or key in self.learned.written
+        adds = adds and not whole
         self.learned.written.add(key)
         if same and not adds:
             return target

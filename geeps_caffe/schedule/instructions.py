@@ -115,14 +115,20 @@ class Fill:
     """Set every element of an array.
 
     `when`: "step" (each time), "once" (when the plan is bound) or "first" (before
-    the first of the batches whose gradients are added up).
+    the first of the batches whose gradients are added up). One that `lasts` must have
+    its values there before the other batches, in which nothing is filled.
     """
 
     array: str
     value: float
     when: str = "step"
+    lasts: bool = False
     queue: str = "compute"
-    reads: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The array, if it lasts."""
+        return (self.array,) if self.lasts else ()
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -225,6 +231,70 @@ class UpdateRows:
 
 
 @dataclass(frozen=True)
+class ParamParts:
+    """Gradients of a layer's params, one for each part of the batch.
+
+    Part g of n has the records g, g + n, g + 2n, ... of the batch. `request` asks for
+    the gradients of one part; the arrays at `param0.diff` and `param1.diff` have a row
+    for each part. Parts are made on `lanes` threads, each with its share of the
+    scratch: the part's records, its gradients where they are to be added, the engine's.
+    """
+
+    node: int
+    name: str
+    ports: tuple[tuple[str, str], ...]
+    parts: int
+    request: Request
+    description: Description
+    adds: bool  # to what the rows hold
+    lanes: int
+    scratch: str
+    queue: str = "compute"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What gradients are made of, and what they are added to."""
+        made = () if self.adds else ("param0.diff", "param1.diff")
+        return tuple(a for p, a in self.ports if p not in made)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The parts' gradients and the scratch."""
+        written = (a for p, a in self.ports if p in ("param0.diff", "param1.diff"))
+        return (*written, self.scratch)
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        how = self.description.implementation
+        return f"backward {self.name} in {self.parts} parts [{how}]"
+
+
+@dataclass(frozen=True)
+class AddParts:
+    """Each target is the sum of its source's rows, as `paramserver.tree` adds."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    queue: str = "compute"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The rows."""
+        return self.sources
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The sums."""
+        return self.targets
+
+    @property
+    def text(self) -> str:
+        """The line of a printed plan."""
+        return f"add up the parts of {', '.join(self.targets)}"
+
+
+@dataclass(frozen=True)
 class Clock:
     """The end of an iteration's accesses to the tables."""
 
@@ -272,6 +342,8 @@ Instruction: TypeAlias = (
     | Accumulate
     | Table
     | UpdateRows
+    | ParamParts
+    | AddParts
     | Clock
     | SwapOut
     | SwapIn

@@ -7,7 +7,7 @@ import numpy as np
 from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Layout, plain_layout
-from geeps_caffe.schedule.instructions import Instruction, PlannedArray, Reorder
+from geeps_caffe.schedule.instructions import Fill, Instruction, PlannedArray, Reorder
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,12 @@ class Program:
                 size = max(array.layout.nbytes, 1)
                 sizes[array.storage] = max(size, sizes.get(array.storage, 0))
         return sizes
+
+    @property
+    def added_up(self) -> list[str]:
+        """Arrays that start at zero and get the gradients of several passes."""
+        fills = (entry for entry in self.instructions if isinstance(entry, Fill))
+        return [fill.array for fill in fills if fill.when == "first"]
 
     def itemsize(self) -> int:
         """Bytes of one element of the net's dtype."""

@@ -14,6 +14,7 @@ from geeps_caffe.schedule.instructions import (
     Accumulate,
     Compute,
     Instruction,
+    ParamParts,
     Reorder,
 )
 from geeps_caffe.schedule.plan import Plan, Planner, make_plan
@@ -229,6 +230,9 @@ def _with_names(entry: Instruction, names: Mapping[str, str]) -> Instruction:
             ports = tuple((port, names.get(name, name)) for port, name in entry.ports)
             scratch = names.get(entry.scratch or "", entry.scratch)
             return replace(entry, ports=ports, scratch=scratch)
+        case ParamParts():
+            ports = tuple((port, names.get(name, name)) for port, name in entry.ports)
+            return replace(entry, ports=ports)
         case Reorder(source, target):
             return Reorder(names.get(source, source), names.get(target, target))
     return _with_others(entry, names)

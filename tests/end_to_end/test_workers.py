@@ -91,6 +91,19 @@ def test_other_ranks_write_to_files(two):
 
 
 @pytest.mark.parametrize("workers", [2, 4])
+def test_a_snapshot_is_the_same_bytes_for_any_number_of_workers(tmp_path, workers):
+    files = []
+    for count in (1, workers):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        make_lenet(folder, np.random.default_rng(1), max_iter=20, snapshot=0)
+        shared = ("-batch_mode=global", f"-workers={count}")
+        run(folder, "train", "-solver=solver.prototxt", *shared)
+        files.append((folder / "lenet_iter_20.caffemodel").read_bytes())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("workers", [2, 4])
 def test_workers_that_share_the_batch_end_as_one_worker_does(tmp_path, workers):
     snapshots = []
     for count in (1, workers):

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from geeps_caffe.engines.engine import Engine
 from geeps_caffe.errors import UsageError, unknown
 from geeps_caffe.graph.graph import Graph
+from geeps_caffe.schedule.parts import NAME as PARTS
 from geeps_caffe.schedule.passes.activations import fuse_activations
 from geeps_caffe.schedule.passes.norms import merge_norms
 from geeps_caffe.schedule.passes.rows import update_by_rows
@@ -26,7 +27,7 @@ PROGRAM_PASSES: Mapping[str, ProgramPass] = {
     "unread": drop_unread,
     "rows": update_by_rows,
 }
-NAMES = (*GRAPH_PASSES, *PROGRAM_PASSES)
+NAMES = (*GRAPH_PASSES, *PROGRAM_PASSES, PARTS)
 
 
 def rewritten_graph(graph: Graph, engine: Engine, options: Options) -> Graph:
