@@ -46,7 +46,7 @@ class TestNet:
         self._share, self._done = _Share(), 0
         self.mine = True  # whether this rank takes part
         if settings.ranks > 1 and settings.test_on == "all":
-            self.net = training.other_net(named, training.spread)
+            self.net = training.other_net(named, training.nets.spread)
             if _can_be_spread(self.net.graph):
                 self._share = _Share(settings.rank, settings.ranks)
             else:

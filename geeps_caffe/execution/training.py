@@ -9,14 +9,13 @@ import numpy as np
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
-from geeps_caffe.engines.engine import Layout, plain_layout
 from geeps_caffe.engines.table import engine_of
 from geeps_caffe.execution.agreement import agree_on_layouts
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.gathering import join_gpus
-from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.history import History
-from geeps_caffe.execution.net import PlannedNet, kept_values
+from geeps_caffe.execution.job_nets import JobNets
+from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet, SolverNets
 from geeps_caffe.execution.others import average_state
 from geeps_caffe.execution.pinning import pin_tables, unpin_tables
@@ -35,13 +34,9 @@ from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.execution.timing import LayerTimes
 from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.execution.worker_rule import WorkerRule
-from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.graph import Graph
-from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.paramserver import ADD, Client
-from geeps_caffe.schedule.passes import NAMES as PASSES
-from geeps_caffe.schedule.program import Options
 from geeps_caffe.solvers import find_rule, read_hyper
 
 Hook: TypeAlias = Callable[[], None]
@@ -61,16 +56,20 @@ class Training:
         self.engine = engine_of(settings)
         settings = with_reach(settings, self.engine, client)
         self.solver, self.settings = solver, settings
-        self._own = client is None  # the store is in this process, ours alone
         self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)
         self._times = LayerTimes() if settings.times else None
         self._others = exchange_of(self.client, settings)
         self.rule = find_rule(solver.type)
         self.bodies = int(solver.iter_size)
-        self.limits = limits_of(settings, self.engine)
         self.named, self.named_tests = nets.training, nets.tests
-        self.net = self._training_net(self.named)
+        limits = limits_of(settings, self.engine)
+        self.nets = JobNets(self.engine, solver, settings, self.seed, limits)
+        self.net = self.nets.training(
+            self.named,
+            self._others,
+            by_rows=client is None and updates_by_rows(solver, settings),
+        )
         agree_on_layouts(self.net, self.client)
         shown = bool(solver.debug_info)
         self.gpus = join_gpus(self.client, settings, self.engine, shown=shown)
@@ -89,109 +88,13 @@ class Training:
 
     # -- build -----------------------------------------------------------------
 
-    def _training_net(self, named: NamedNet) -> PlannedNet:
-        settings = self.settings
-        graph = build_graph(named.source, named.state, self._setting())
-        log_remarks(graph)
-        options = Options(
-            settings.dtype,
-            backward=any(node.needs_backward for node in graph.nodes),
-            keep_all=settings.keep_all,
-            accumulate=settings.keep_all or self.bodies > 1,
-            keep=kept_values(graph),
-            by_rows=self._own and updates_by_rows(self.solver, settings),
-            param_cache=settings.param_cache,
-            # debug_info is about every blob.
-            without=frozenset(PASSES if self.solver.debug_info else settings.without),
-        )
-        return PlannedNet(
-            graph,
-            self.engine,
-            options,
-            layouts=self._table_layouts(graph),
-            table_of=assign_tables(graph, settings.grouping),
-            others=self._others,
-            limits=self.limits,
-            seed=self.seed,
-        )
-
-    def _table_layouts(self, graph: Graph) -> dict[str, Layout]:
-        """The layouts that params must have; others take what their engine wants."""
-        if not self.settings.plain_tables:
-            return {}
-        dtype = self.settings.dtype
-        return {
-            key: plain_layout(param.shape, dtype) for key, param in graph.params.items()
-        }
-
     def other_net(self, named: NamedNet, setting: Setting | None = None) -> PlannedNet:
-        """A test net on the params of the training net, matched by layer name.
-
-        Args:
-            named: the net.
-            setting: its share of the records; None: as one process alone.
-        """
-        graph = build_graph(named.source, named.state, setting or self.alone)
-        log_remarks(graph)
-        names = self.shared(graph)
-        options = Options(
-            self.settings.dtype,
-            backward=False,
-            keep_all=self.settings.keep_all,
-            keep=kept_values(graph),
-            param_cache=self.settings.param_cache,
-            without=frozenset(self.settings.without),
-        )
-        net = PlannedNet(
-            graph,
-            self.engine,
-            options,
-            params=self.net.params.renamed(names),
-            layouts={
-                mine: self.net.layouts[theirs]
-                for mine, theirs in names.items()
-                if theirs in self.net.layouts
-            },
-            limits=self.limits,
-            seed=self.seed,
-        )
-        fill_params(net, self.seed, names)
-        if self.limits.budget is not None:
-            net.bind()  # a budget that a test net can't keep is refused now
-        return net
+        """See `JobNets.other`."""
+        return self.nets.other(named, self.net, setting)
 
     def shared(self, graph: Graph) -> dict[str, str]:
         """Param keys of another net -> those of the training net's same blobs."""
         return shared_names(graph, self.net.graph)
-
-    @property
-    def alone(self) -> Setting:
-        """A net that this process runs alone."""
-        return Setting(seed=self.seed, data_threads=self.settings.data_threads)
-
-    @property
-    def spread(self) -> Setting:
-        """A net whose whole batches are spread over the ranks, by turns."""
-        settings = self.settings
-        return Setting(
-            rank=settings.rank,
-            ranks=settings.ranks,
-            whole_batches=True,
-            data_threads=settings.data_threads,
-            seed=self.seed,
-        )
-
-    def _setting(self) -> Setting:
-        settings = self.settings
-        return Setting(
-            rank=settings.rank,
-            ranks=settings.ranks,
-            global_batch=settings.batch_mode == "global",
-            own_data=settings.own_data,
-            synced=settings.batchnorm == "sync",
-            data_threads=settings.data_threads,
-            seed=self.seed,
-        )
 
     def _not_mine(self) -> Collection[str]:
         """The params whose first values another rank sets: one fills the tables."""

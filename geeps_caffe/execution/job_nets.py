@@ -1,0 +1,141 @@
+"""How the nets of a job are made: the one that learns, and those on its params."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.engines.engine import Engine, Layout, plain_layout
+from geeps_caffe.execution.grouping import assign_tables
+from geeps_caffe.execution.layer_code import Others
+from geeps_caffe.execution.net import Limits, PlannedNet, kept_values
+from geeps_caffe.execution.nets import NamedNet
+from geeps_caffe.execution.sharing import shared_names
+from geeps_caffe.execution.weights import fill_params
+from geeps_caffe.graph.build import build_graph
+from geeps_caffe.graph.graph import Graph
+from geeps_caffe.graph.remarks import log_remarks
+from geeps_caffe.layers.base import Setting
+from geeps_caffe.schedule.passes import NAMES as PASSES
+from geeps_caffe.schedule.program import Options
+
+
+@dataclass(frozen=True)
+class JobNets:
+    """Makes a job's nets, all on one engine and within the same limits."""
+
+    engine: Engine
+    solver: Any
+    settings: RunSettings
+    seed: int
+    limits: Limits
+
+    def training(
+        self, named: NamedNet, others: Others | None, *, by_rows: bool
+    ) -> PlannedNet:
+        """The net that learns.
+
+        Args:
+            named: the net.
+            others: what its layers exchange with other workers' layers.
+            by_rows: see `Options`.
+        """
+        settings = self.settings
+        graph = build_graph(named.source, named.state, self.share)
+        log_remarks(graph)
+        options = Options(
+            settings.dtype,
+            backward=any(node.needs_backward for node in graph.nodes),
+            keep_all=settings.keep_all,
+            accumulate=settings.keep_all or self.solver.iter_size > 1,
+            keep=kept_values(graph),
+            by_rows=by_rows,
+            param_cache=settings.param_cache,
+            # debug_info is about every blob.
+            without=frozenset(PASSES if self.solver.debug_info else settings.without),
+        )
+        return PlannedNet(
+            graph,
+            self.engine,
+            options,
+            layouts=self._table_layouts(graph),
+            table_of=assign_tables(graph, settings.grouping),
+            others=others,
+            limits=self.limits,
+            seed=self.seed,
+        )
+
+    def _table_layouts(self, graph: Graph) -> dict[str, Layout]:
+        """The layouts that params must have; others take what their engine wants."""
+        if not self.settings.plain_tables:
+            return {}
+        dtype = self.settings.dtype
+        return {
+            key: plain_layout(param.shape, dtype) for key, param in graph.params.items()
+        }
+
+    def other(
+        self, named: NamedNet, trained: PlannedNet, setting: Setting | None = None
+    ) -> PlannedNet:
+        """A test net on the params of the training net, matched by layer name.
+
+        Args:
+            named: the net.
+            trained: the training net.
+            setting: its share of the records; None: as one process alone.
+        """
+        graph = build_graph(named.source, named.state, setting or self.alone)
+        log_remarks(graph)
+        names = shared_names(graph, trained.graph)
+        options = Options(
+            self.settings.dtype,
+            backward=False,
+            keep_all=self.settings.keep_all,
+            keep=kept_values(graph),
+            param_cache=self.settings.param_cache,
+            without=frozenset(self.settings.without),
+        )
+        layouts = trained.layouts
+        net = PlannedNet(
+            graph,
+            self.engine,
+            options,
+            params=trained.params.renamed(names),
+            layouts={m: layouts[t] for m, t in names.items() if t in layouts},
+            limits=self.limits,
+            seed=self.seed,
+        )
+        fill_params(net, self.seed, names)
+        if self.limits.budget is not None:
+            net.bind()  # a budget that a test net can't keep is refused now
+        return net
+
+    @property
+    def alone(self) -> Setting:
+        """Of a net that this process runs alone."""
+        return Setting(seed=self.seed, data_threads=self.settings.data_threads)
+
+    @property
+    def spread(self) -> Setting:
+        """Of a net whose whole batches are spread over the ranks, by turns."""
+        settings = self.settings
+        return Setting(
+            rank=settings.rank,
+            ranks=settings.ranks,
+            whole_batches=True,
+            data_threads=settings.data_threads,
+            seed=self.seed,
+        )
+
+    @property
+    def share(self) -> Setting:
+        """Of the training net, whose records the ranks share out one by one."""
+        settings = self.settings
+        return Setting(
+            rank=settings.rank,
+            ranks=settings.ranks,
+            global_batch=settings.batch_mode == "global",
+            own_data=settings.own_data,
+            synced=settings.batchnorm == "sync",
+            data_threads=settings.data_threads,
+            seed=self.seed,
+        )
