@@ -2,6 +2,7 @@
 
 import difflib
 import os
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -24,6 +25,9 @@ class Database(Protocol):
 
         The bytes may lie in mapped memory: valid until `close`.
         """
+
+    def read_all(self, indices: Sequence[int]) -> Sequence[Record]:
+        """The values of several records, as `read` gives them."""
 
     def key(self, index: int) -> str:
         """The key of record `index`, for messages."""

@@ -3,6 +3,7 @@
 The reader copies no pixels: they stay a view of the database's memory.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ _CHANNELS, _HEIGHT, _WIDTH, _DATA, _LABEL, _FLOATS, _ENCODED = range(1, 8)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FLOAT_TAG = _FLOATS << 3 | _FIXED32
 
+_BYTE = np.dtype(np.uint8)
 _TAIL = 32  # bytes after the pixels that are looked up and not read
 _LABELS = 4096  # how many of them are kept
 
@@ -55,6 +57,28 @@ class DatumReader:
             if label is not None:
                 return Datum(label, np.ndarray(shape, np.uint8, record, start))
         return self._read(memoryview(record))
+
+    def read_alike(
+        self, records: Sequence[Record]
+    ) -> tuple[list[Array], list[int]] | None:
+        """The pixels and labels of records that are like the last one.
+
+        None unless all have its head, and nothing but a label after the pixels.
+        """
+        head, shape, end = self._last
+        start = len(head)
+        heads = b"".join([record[:start] for record in records])
+        if heads != head * len(records) or min(map(len, records)) < end:
+            return None
+        labels: list[int] = []
+        for record in records:
+            label = self._labels.get(bytes(record[end : end + _TAIL + 1]))
+            if label is None:
+                label = self._label(memoryview(record)[end:])
+            if label is None:
+                return None
+            labels.append(label)
+        return [np.ndarray(shape, _BYTE, record, start) for record in records], labels
 
     def _label(self, tail: memoryview) -> int | None:
         """The label in what follows the pixels; None where there is more in it."""

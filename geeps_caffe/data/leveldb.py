@@ -9,7 +9,7 @@ from a read-only folder, and nothing is written beside the data.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ class LevelDb:
     def read(self, index: int) -> bytes:
         """The value of record `index`, counted on from the start past the end."""
         return self._seek(index)[1]
+
+    def read_all(self, indices: Sequence[int]) -> list[bytes]:
+        """The values of several records."""
+        return [self.read(i) for i in indices]
 
     def key(self, index: int) -> str:
         """The key of record `index`."""

@@ -4,7 +4,9 @@ import errno
 import os
 import threading
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import lmdb
@@ -47,6 +49,16 @@ class Lmdb:
         self._seek(index % self._length)
         value: memoryview = self._cursor.value()
         return value
+
+    def read_all(self, indices: Sequence[int]) -> list[memoryview]:
+        """The values of several records; those that follow each other in one call."""
+        first, count = indices[0] % self._length, len(indices)
+        in_order = list(indices) == list(range(indices[0], indices[0] + count))
+        if not in_order or first + count > self._length:
+            return [self.read(i) for i in indices]
+        self._seek(first)
+        self._at = first + count - 1
+        return list(islice(self._cursor.iternext(keys=False), count))
 
     def key(self, index: int) -> str:
         """The key of record `index`."""

@@ -15,6 +15,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.device.philox import philox
 
 _LOW = 0xFFFFFFFF
+_AHEAD = 480  # places; for 500 NumPy would give the lock away in each of many calls
 
 
 class Order(Protocol):
@@ -38,6 +39,30 @@ def draw(places: Array, seed: int, use: int) -> Array:
         np.full_like(places, use),
     )
     return philox(where, (seed & _LOW, seed >> 32))
+
+
+class Draws:
+    """The words that `draw` gives, drawn ahead for places that follow each other.
+
+    Few words cost as much as one, and hold Python's lock all the while.
+    """
+
+    def __init__(self, seed: int, use: int) -> None:
+        self._seed, self._use = seed, use
+        self._kept = 0, np.zeros((0, 4), np.uint32)  # the first place, and the words
+
+    def words(self, places: Array) -> Array:
+        """uint32 of shape (places, 4); safe from several threads."""
+        first, last = int(places.min()), int(places.max())
+        if last - first >= _AHEAD:
+            return draw(places, self._seed, self._use)
+        start, words = self._kept
+        if not start <= first <= last < start + len(words):
+            start = first
+            ahead = np.arange(start, start + _AHEAD, dtype=np.int64)
+            self._kept = start, words = start, draw(ahead, self._seed, self._use)
+        found: Array = words[places - start]
+        return found
 
 
 def below(words: Array, limit: int | Array) -> Array:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
 
@@ -37,18 +36,18 @@ def arrange(
     Raises:
         DataError: an image does not fit; it is named.
     """
-    firsts = {image.shape: i for i, image in reversed(list(enumerate(images)))}
-    for found, i in sorted(firsts.items(), key=itemgetter(1)):
+    found = [image.shape for image in images]
+    for one in dict.fromkeys(found):
         try:
-            transform.check(found)
+            transform.check(one)
         except ValueError as error:
-            raise DataError(f"{name(i)}: {error}") from error
-        shape = transform.output(found)
+            raise DataError(f"{name(found.index(one))}: {error}") from error
+        shape = transform.output(one)
         expected = expected or shape
         if shape != expected:
             raise DataError(
-                f"{name(i)} has shape {shape} (channels, rows, columns), the others "
-                f"{expected}; {_fix(shape, expected)}"
+                f"{name(found.index(one))} has shape {shape} (channels, rows, "
+                f"columns), the others {expected}; {_fix(shape, expected)}"
             )
     assert expected is not None
     shapes = ((len(images), *expected), (len(images),))[:tops]

@@ -58,20 +58,16 @@ class RecordFeed:
     def fetch(self, batch: Batch) -> _Fetched:
         """See Feed."""
         with self._alone:
-            records = [self._database.read(i) for i in batch.records.tolist()]
+            records = self._database.read_all(batch.records.tolist())
         return _Fetched(records, batch.records)
 
     def decode(self, batch: Batch, fetched: _Fetched) -> Pictures:
         """See Feed."""
         del batch
-        data = [
-            self._read(record, i)
-            for record, i in zip(fetched.records, fetched.numbers, strict=True)
-        ]
-        images = [self._image(d, i) for d, i in zip(data, fetched.numbers, strict=True)]
+        images, labels = self._alike(fetched) or self._one_by_one(fetched)
         return arrange(
             images,
-            [d.label for d in data],
+            labels,
             self._transform,
             self._tops,
             self._expected,
@@ -96,6 +92,18 @@ class RecordFeed:
             self._expected,
             lambda _: self.name(number),
         )
+
+    def _alike(self, fetched: _Fetched) -> tuple[list[Array], list[int]] | None:
+        """The images and labels of raw records of one size; None if they are not."""
+        if self._colour is not Colour.NATIVE:
+            return None
+        return self._reader.read_alike(fetched.records)
+
+    def _one_by_one(self, fetched: _Fetched) -> tuple[list[Array], list[int]]:
+        both = list(zip(fetched.records, fetched.numbers.tolist(), strict=True))
+        data = [self._read(record, i) for record, i in both]
+        images = [self._image(d, i) for d, (_, i) in zip(data, both, strict=True)]
+        return images, [d.label for d in data]
 
     def _read(self, record: Record, number: Any) -> Datum:
         try:

@@ -8,7 +8,7 @@ random numbers belong to the record's place in the stream, so they are the same 
 any number of workers and after a resume.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from geeps_caffe.data.cuts import Cut, Room, gather
 from geeps_caffe.data.datum import layout_hint
-from geeps_caffe.data.order import below, draw
+from geeps_caffe.data.order import Draws, below
 from geeps_caffe.device.array import Array, Shape, count
 
-_CONVERTED = 5 << 17  # values that are worked on together, so that they stay in cache
-_GATHERED = 4 * _CONVERTED  # bytes that are; the more, the fewer calls
+_GATHERED = 5 << 19  # bytes that are worked on together; the more, the fewer calls
+_BUFFER = 768  # values that NumPy converts at a time: they and a batch's stay in cache
 
 
 @dataclass(frozen=True)
@@ -75,29 +75,27 @@ class Transform:
         """Transform `images`, uint8 or float32 (C, H, W), into `out` (N, C, H, W)."""
         cuts = self.cuts(images, places)
         step = max(1, _GATHERED // count(out.shape[1:]))
-        room = self._take_room()
+        room, usual = self._take_room(), np.setbufsize(_BUFFER)
         for start in range(0, len(images), step):
             some = slice(start, start + step)
             values = gather(images[some], cuts[some], out.shape[1:], room)
             self._finish(values, cuts[some], out[some], room)
+        np.setbufsize(usual)
         self._rooms.append(room)
 
     def cuts(self, images: Sequence[Array], places: Array) -> list[Cut]:
         """Where each image is cut, and whether it is mirrored."""
-        crop = self.crop
-        rows = [i.shape[1] - (crop[0] if crop else i.shape[1]) for i in images]
-        columns = [i.shape[2] - (crop[1] if crop else i.shape[2]) for i in images]
-        flips = [False] * len(images)
-        if self.mirror or (self.random_crop and (any(rows) or any(columns))):
-            words = draw(places, self.seed, self.use)
+        sizes = np.array([image.shape[1:] for image in images])
+        room = sizes - (self.crop or sizes)
+        corners = room // 2
+        flips = np.zeros(len(images), bool)
+        if self.mirror or (self.random_crop and room.any()):
+            words = self._draws.words(places)
             if self.mirror:
-                flips = (words[:, 0] & 1).astype(bool).tolist()
+                flips = (words[:, 0] & 1).astype(bool)
             if self.random_crop:
-                rows = below(words[:, 1], np.array(rows) + 1).tolist()
-                columns = below(words[:, 2], np.array(columns) + 1).tolist()
-        if not self.random_crop:
-            rows, columns = [n // 2 for n in rows], [n // 2 for n in columns]
-        return [Cut(*c) for c in zip(rows, columns, flips, strict=True)]
+                corners = below(words[:, 1:3], room + 1)
+        return list(map(Cut, *corners.T.tolist(), flips.tolist()))
 
     def means(self) -> tuple[Array, tuple[int, int]]:
         """The mean's numbers, and the steps from one channel and one row to the next.
@@ -117,36 +115,28 @@ class Transform:
         mean = self._channel_means() if self.mean is None else self.mean
         if mean is None:
             np.copyto(out, values)
+        elif self.mean is None or not (self.crop or any(cut.flip for cut in cuts)):
+            np.subtract(values, mean, out=out, dtype=np.float32)
         else:
-            step = max(1, _CONVERTED // count(out.shape[1:]))
-            for start in range(0, len(cuts), step):
-                some = slice(start, start + step)
-                self._subtract(mean, values[some], cuts[some], out[some], room)
+            for value, cut, target in zip(values, cuts, out, strict=True):
+                if value.dtype != np.float32:  # faster than to convert on the way
+                    floats = room.array(np.float32, value.shape)
+                    np.copyto(floats, value)
+                    value = floats
+                np.subtract(value, self._mean_at(cut, mean, out.shape), out=target)
         if self.scale != 1:
             np.multiply(out, np.float32(self.scale), out=out)
 
-    def _subtract(
-        self, mean: Array, values: Array, cuts: Sequence[Cut], out: Array, room: Room
-    ) -> None:
-        if values.dtype != np.float32 and values.size <= _CONVERTED:
-            floats = room.array(np.float32, values.shape)
-            np.copyto(floats, values)  # faster than to convert on the way
-            values = floats
-        for some, here in self._means_at(cuts, out.shape, mean):
-            np.subtract(values[some], here, out=out[some], dtype=np.float32)
+    def _mean_at(self, cut: Cut, mean: Array, shape: Shape) -> Array:
+        """What is subtracted from a cut."""
+        if not cut.flip:
+            return cut.view(mean, shape[1:])
+        place = cut.mirrored(mean.shape[2], shape[3])
+        return place.view(self._mirrored_mean, shape[1:])
 
-    def _means_at(
-        self, cuts: Sequence[Cut], shape: Shape, mean: Array
-    ) -> Iterator[tuple[slice, Array]]:
-        """What is subtracted from which of the cuts."""
-        still = not self.crop and not any(cut.flip for cut in cuts)
-        if self.mean is None or still:
-            yield slice(None), mean
-            return
-        for i, cut in enumerate(cuts):
-            side = self._mirrored_mean if cut.flip else mean
-            place = cut.mirrored(mean.shape[2], shape[3]) if cut.flip else cut
-            yield slice(i, i + 1), place.view(side, shape[1:])
+    @cached_property
+    def _draws(self) -> Draws:
+        return Draws(self.seed, self.use)
 
     @cached_property
     def _mirrored_mean(self) -> Array:

@@ -41,6 +41,15 @@ def test_records_can_be_read_in_any_order(database, rng):
         assert database.key(n) == f"{n % COUNT:04d}"
 
 
+def test_several_records_can_be_read_at_once(database):
+    for numbers in (range(7), [5, 3, 7], range(2, 100, 3), range(95, 205), [399, 400]):
+        for before in (0, 50, 199):
+            database.read(before)
+            found = [bytes(record) for record in database.read_all(list(numbers))]
+            assert found == [b"%d" % (n % COUNT) for n in numbers]
+            assert bytes(database.read(numbers[-1])) == found[-1]
+
+
 def test_every_nth_record_can_be_read_far_past_the_end(database):
     for n in range(1, 5 * COUNT, 3):
         assert bytes(database.read(n)) == b"%d" % (n % COUNT)

@@ -41,6 +41,24 @@ def test_what_follows_the_pixels_counts_in_records_that_look_alike(reader):
     assert reader.read(head + serialize(record_id=9)).label == 0
 
 
+def test_records_that_are_like_the_last_one_are_read_together(reader, rng):
+    pixels = rng.integers(0, 256, (3, 1, 2, 3), np.uint8)
+    records = [write_datum(p, n) for p, n in zip(pixels, (5, 700, 5), strict=True)]
+    assert reader.read_alike(records) is None  # there is no last one
+    reader.read(records[0])
+    found, labels = reader.read_alike(records)
+    np.testing.assert_array_equal(found, pixels)
+    assert labels == [5, 700, 5]
+
+
+def test_records_of_which_one_is_otherwise_are_not_read_together(reader):
+    plain = serialize(channels=1, height=1, width=2, data=b"ab")
+    reader.read(plain)
+    other_shape = serialize(channels=1, height=2, width=1, data=b"ab")
+    for other in (plain[:-1], b"", other_shape, plain + serialize(encoded=True)):
+        assert reader.read_alike([plain, other]) is None
+
+
 def test_more_labels_are_read_than_are_remembered(reader):
     pixels = np.zeros((1, 1, 1), np.uint8)
     labels = [*range(5000), *range(4990, 5000)]

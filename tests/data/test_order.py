@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from geeps_caffe.data.order import Sequential, Shuffled, below, draw, first_place
+from geeps_caffe.data.order import (
+    Draws,
+    Sequential,
+    Shuffled,
+    below,
+    draw,
+    first_place,
+)
 
 
 def places(start, stop):
@@ -37,6 +44,20 @@ def test_seed_and_use_change_the_order():
     orders = [Shuffled([50], s, u).records(places(0, 50)) for s, u in [(1, 1), (2, 1)]]
     orders.append(Shuffled([50], 1, 2).records(places(0, 50)))
     assert len({order.tobytes() for order in orders}) == 3
+
+
+def test_words_drawn_ahead_are_those_of_their_places():
+    draws = Draws(seed=1 << 40 | 3, use=7)
+    for some in (
+        places(10, 20),
+        places(500, 508),  # beyond what was drawn
+        places(0, 3),  # before it
+        places(0, 900)[::3],  # far from each other
+        places(1 << 33, (1 << 33) + 2),
+        places(5, 30)[::-1],
+    ):
+        expected = draw(some, 1 << 40 | 3, 7)
+        np.testing.assert_array_equal(draws.words(some), expected)
 
 
 def test_limits_are_kept_and_all_numbers_occur():

@@ -97,6 +97,21 @@ def test_a_crop_of_the_whole_image_has_no_random_place(image):
     np.testing.assert_array_equal(write(transform, [image])[0], image)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+@pytest.mark.parametrize("side", [30, 8])  # of the crop: bands are cut, or crops alone
+def test_each_picture_of_many_has_its_crop_and_mirror(rng, kind, side):
+    images = rng.integers(0, 256, (200, 3, 32, 36), np.uint8).astype(kind)
+    transform = Transform(
+        crop=(side, side), mirror=True, random_crop=True, mean_values=(1.5, 2, 3)
+    )
+    out = write(transform, images, np.arange(200, dtype=np.int64))
+    cuts = transform.cuts(images, np.arange(200, dtype=np.int64))
+    mean = np.float32([1.5, 2, 3])[:, None, None]
+    for image, (y, x, flip), found in zip(images, cuts, out, strict=True):
+        part = image[:, y : y + side, x : x + side] - mean
+        np.testing.assert_array_equal(found, part[..., ::-1] if flip else part)
+
+
 def test_large_batches_are_worked_on_in_parts(rng):
     images = rng.integers(0, 256, (50, 3, 160, 160), np.uint8)
     transform = Transform(mean_values=(3.0,))
