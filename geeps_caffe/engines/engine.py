@@ -52,6 +52,9 @@ class Request:
     are to be written (a gradient that nobody asks for is absent). `given` holds
     the layouts that are fixed already (inputs as they come, weights as the table
     has them); the engine may ask for others, then the plan inserts reorders.
+
+    With `parts` a record's result must be the same bits in any batch that is made in
+    parts of as many records, on any number of threads.
     """
 
     operation: Operation
@@ -60,6 +63,7 @@ class Request:
     given: Mapping[str, Layout] = field(default_factory=dict)
     dtype: npt.DTypeLike = np.float32
     training: bool = True  # False: forward alone, nothing is saved for backward
+    parts: int = 0
 
 
 @dataclass(frozen=True)

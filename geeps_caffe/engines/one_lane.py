@@ -35,6 +35,11 @@ class OneLane:
         return in_turn(rows)
 
 
+def share(count: int, lane: int, lanes: int) -> range:
+    """The contiguous share of `count` things that a lane has."""
+    return range(count * lane // lanes, count * (lane + 1) // lanes)
+
+
 def in_turn(rows: Sequence[Sequence[Call]]) -> Call:
     """The call that makes all calls, row after row."""
     calls = tuple(call for row in rows for call in row)

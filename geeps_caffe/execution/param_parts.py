@@ -7,6 +7,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Call, Engine, Lanes
+from geeps_caffe.engines.one_lane import share
 from geeps_caffe.execution.memory import PlanMemory
 from geeps_caffe.paramserver.tree import add_tree
 from geeps_caffe.schedule.instructions import ParamParts
@@ -30,7 +31,7 @@ def bind_parts(
         for i in range(entry.lanes)
     ]
     rows = [
-        [call for part in _share(entry.parts, i, entry.lanes) for call in lane.of(part)]
+        [call for part in share(entry.parts, i, entry.lanes) for call in lane.of(part)]
         for i, lane in enumerate(lanes)
     ]
     return engine.lanes.abreast(rows)
@@ -47,7 +48,7 @@ def bind_sums(engine: Engine, sums: Sequence[tuple[Array, Array]]) -> Call:
         calls.append([])
         for rows, target in sums:
             starts = range(0, target.size, _BLOCK)
-            for i in _share(len(starts), lane, count):
+            for i in share(len(starts), lane, count):
                 calls[-1].append(_block_sum(rows, target, starts[i], work))
     return engine.lanes.abreast(calls)
 
@@ -60,11 +61,6 @@ def _block_sum(rows: Array, target: Array, start: int, work: Array) -> Call:
         return partial(np.copyto, out, parts[0])
     spare = [block[: out.size] for block in work]
     return partial(add_tree, parts, out, spare)
-
-
-def _share(count: int, lane: int, lanes: int) -> range:
-    """The contiguous share of `count` things that a lane has."""
-    return range(count * lane // lanes, count * (lane + 1) // lanes)
 
 
 class _Lane:

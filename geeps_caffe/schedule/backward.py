@@ -9,7 +9,7 @@ from geeps_caffe.schedule.forward import Forward
 from geeps_caffe.schedule.gradients import Collected, Gradients
 from geeps_caffe.schedule.instructions import Compute, Fill
 from geeps_caffe.schedule.learned import Learned
-from geeps_caffe.schedule.parts import NAME, emit_parts, part_batch, without_params
+from geeps_caffe.schedule.parts import emit_parts, part_batch, without_params
 from geeps_caffe.schedule.requests import backward_request, code_reads
 
 
@@ -176,7 +176,7 @@ class Backward:
             given[f"top{i}.diff"] = program.arrays[name].layout
         request = backward_request(node, forward.shape, request, given)
         parted = None
-        if NAME not in program.options.without:
+        if forward.parts:
             parted = part_batch(forward.engine, forward.graph, node, request)
         if parted is not None:
             emit_parts(self.gradients, node, parted, diffs)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from geeps_caffe.device.array import Shape
+from geeps_caffe.config.exact import MOST_PARAMS, NAME, count_parts
+from geeps_caffe.device.array import Shape, count
 from geeps_caffe.engines.engine import (
     Description,
     Engine,
@@ -13,6 +15,7 @@ from geeps_caffe.engines.engine import (
     Request,
     plain_layout,
 )
+from geeps_caffe.engines.operations import InnerProduct
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import SavedSpec, saved_of_operation
 from geeps_caffe.schedule.instructions import Compute, Load, Reorder, Table
@@ -37,6 +40,14 @@ class Forward:
     needed: set[str] = field(default_factory=set)
     #: Storages seen under several names by Splits: never to be overwritten.
     split: set[str] = field(default_factory=set)
+
+    @cached_property
+    def parts(self) -> bool:
+        """Whether sums over records or inputs are made in parts; see `parts.py`."""
+        options, params = self.program.options, self.graph.params.values()
+        if not options.backward or NAME in options.without or not self.engine.lanes:
+            return False
+        return sum(count(p.shape) for p in params if not p.state) <= MOST_PARAMS
 
     def shape(self, value: str) -> Shape:
         """The shape of a value."""
@@ -116,9 +127,11 @@ class Forward:
                 given[f"param{i}"] = self.layouts[key]
         for i, value in enumerate(node.tops):
             shapes[f"top{i}"] = self.shape(value)
-        options = self.program.options
+        options, parts = self.program.options, 0
+        if isinstance(operation, InnerProduct) and operation.axis == 1 and self.parts:
+            parts = count_parts(shapes["bottom0"][0])
         return Request(
-            operation, "forward", shapes, given, options.dtype, options.backward
+            operation, "forward", shapes, given, options.dtype, options.backward, parts
         )
 
     def _operation(

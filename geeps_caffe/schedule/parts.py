@@ -12,8 +12,8 @@ is a node of that tree, and the shards' sum in the same order is its root.
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from geeps_caffe.config.exact import MOST_PARAMS, halvings
-from geeps_caffe.device.array import Shape, aligned, count
+from geeps_caffe.config.exact import count_parts
+from geeps_caffe.device.array import Shape, aligned
 from geeps_caffe.engines.engine import Description, Engine, Layout, Request
 from geeps_caffe.engines.operations import Convolution, Deconvolution, InnerProduct
 from geeps_caffe.graph.graph import Graph, Node
@@ -21,22 +21,10 @@ from geeps_caffe.schedule.gradients import Collected, Gradients
 from geeps_caffe.schedule.instructions import AddParts, Fill, ParamParts
 from geeps_caffe.schedule.work import flops
 
-MOST_RECORDS = 64  # else too much would be left to one thread
 WORTH = 1 << 22  # operations that are worth it to wake another thread
-NAME = "parts"  # in Options.without
 
 _PARAMS = ("param0.diff", "param1.diff")
 _INPUTS = ("bottom0", "top0.diff")
-
-
-def count_parts(records: int) -> int:
-    """In how many parts a batch is; 0: it is not parted.
-
-    >>> [count_parts(n) for n in (64, 100, 96, 12, 101)]
-    [4, 4, 4, 1, 0]
-    """
-    parts = halvings(records)
-    return parts if records // parts <= MOST_RECORDS else 0
 
 
 @dataclass(frozen=True)
@@ -82,14 +70,12 @@ class Parted:
 def part_batch(
     engine: Engine, graph: Graph, node: Node, request: Request
 ) -> Parted | None:
-    """How to part a layer's backward pass; None where it stays one sum."""
+    """How to part the backward pass of a layer of a small net; None: one sum."""
     kinds = Convolution | Deconvolution | InnerProduct
     operation, shapes = request.operation, request.shapes
-    if engine.lanes is None or not isinstance(operation, kinds):
+    if not isinstance(operation, kinds) or "param0.diff" not in shapes:
         return None
     if isinstance(operation, InnerProduct) and operation.axis != 1:
-        return None
-    if "param0.diff" not in shapes or _learnable(graph) > MOST_PARAMS:
         return None
     if any(uses > 1 for key, uses in _uses(graph).items() if key in node.params):
         return None
@@ -97,10 +83,6 @@ def part_batch(
     if not parts:
         return None
     return _described(engine, request, parts)
-
-
-def _learnable(graph: Graph) -> int:
-    return sum(count(param.shape) for param in graph.params.values() if not param.state)
 
 
 def _uses(graph: Graph) -> Counter[str]:
@@ -117,7 +99,7 @@ def _described(engine: Engine, request: Request, parts: int) -> Parted | None:
             return None
         shapes[port], given[port] = (shape[0] // parts, *shape[1:]), layout
     assert engine.lanes is not None
-    own = replace(request, shapes=shapes, given=given)
+    own = replace(request, shapes=shapes, given=given, parts=0)
     found = engine.lanes.describe(own)
     if found is None:
         return None

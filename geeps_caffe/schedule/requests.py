@@ -41,5 +41,11 @@ def backward_request(
         if wanted:
             shapes[f"param{i}.diff"] = node.param_shapes[i]
     return Request(
-        request.operation, "backward", shapes, dict(given), request.dtype, True
+        request.operation,
+        "backward",
+        shapes,
+        dict(given),
+        request.dtype,
+        True,
+        request.parts,
     )

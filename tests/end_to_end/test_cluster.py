@@ -95,6 +95,20 @@ def test_hosts_of_a_machine_file_end_with_the_weights_of_one_process(one, worker
     assert stats["layers"]["conv1"]["backward"] > 0
 
 
+def test_two_hosts_train_a_small_net_to_the_bytes_of_one_process(tmp_path):
+    """In single precision; one process has two threads."""
+    folder, same = lenet(tmp_path), ("-engine=onednn", "-batch_mode=global")
+    run(folder, *TRAIN, *same, "-threads=2")
+    new, alone = folder / "lenet_iter_10.caffemodel", folder / "one.caffemodel"
+    new.rename(alone)
+    machine_file(folder, 2)
+    same = (*same, "-machinefile=machines", "-log_dir=logs")
+    flags = [(*same, f"-worker_id={number}") for number in range(2)]
+    codes, outputs = run_hosts(folder, flags, [{}, {}])
+    assert codes == [0, 0], outputs
+    assert new.read_bytes() == alone.read_bytes()
+
+
 def test_ranks_that_a_launcher_starts_find_each_other(one):
     (port,) = free_ports(1)
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}

@@ -1,13 +1,12 @@
 import pytest
 
-from geeps_caffe.config.exact import halvings
+from geeps_caffe.config.exact import count_parts, halvings
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.graph.build import build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.schedule.check import check_plan
 from geeps_caffe.schedule.compile import compile_program
 from geeps_caffe.schedule.instructions import AddParts, Compute, ParamParts
-from geeps_caffe.schedule.parts import count_parts
 from geeps_caffe.schedule.plan import make_plan
 from geeps_caffe.schedule.program import Options
 from tests.execution.made_up_jobs import parsed_net

@@ -22,6 +22,7 @@ from geeps_caffe.engines.engine import (
 from geeps_caffe.engines.functions import Functions
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
+from geeps_caffe.engines.onednn.by_parts import bind_parts, describe_parts
 from geeps_caffe.engines.onednn.constants import Arg, Query
 from geeps_caffe.engines.onednn.descriptors import Handle, Md
 from geeps_caffe.engines.onednn.lanes import OneDnnLanes
@@ -68,7 +69,7 @@ class OneDnnEngine:
         self._library = library
         api = Api(library)
         self.kit = Kit(api, Layouts(api))
-        self.lanes: Lanes | None = OneDnnLanes(
+        self.lanes: Lanes = OneDnnLanes(
             library, self.threads, self._lane_kit, _described, _bound
         )
 
@@ -81,7 +82,10 @@ class OneDnnEngine:
 
         A forward pass for training is refused where its backward would be.
         """
-        description = _described(self.kit, request)
+        if request.parts:
+            description = describe_parts(self.lanes, request)
+        else:
+            description = _described(self.kit, request)
         if description is None:
             return None
         trains = request.training and request.direction == "forward"
@@ -105,6 +109,8 @@ class OneDnnEngine:
 
         Padding in arrays that are read must be zero; in those written it becomes so.
         """
+        if request.parts:
+            return bind_parts(self.lanes, request, description, arrays, scratch)
         return _bound(self.kit, request, description, arrays, scratch)
 
     def bind_reorder(

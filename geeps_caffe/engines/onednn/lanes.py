@@ -19,7 +19,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Call, Description, Request
 from geeps_caffe.engines.one_lane import in_turn
 from geeps_caffe.engines.onednn.recipe import Kit
-from geeps_caffe.engines.onednn.threads import set_openmp_threads
+from geeps_caffe.engines.onednn.threads import openmp_threads, set_openmp_threads
 
 Row: TypeAlias = Sequence[Call]
 Describe: TypeAlias = Callable[[Kit, Request], Description | None]
@@ -72,7 +72,13 @@ class OneDnnLanes:
     def abreast(self, rows: Sequence[Row]) -> Call:
         """One call that runs all rows and returns when they are done."""
         assert len(rows) <= self.count, "as many rows as lanes"
-        return in_turn(rows) if len(rows) == 1 else _Region(self._library, rows)
+        call = in_turn(rows) if len(rows) == 1 else _Region(self._library, rows)
+
+        def run() -> None:
+            with self._single():
+                call()
+
+        return run
 
     def _kit(self, lane: int) -> Kit:
         while len(self._kits) <= lane:
@@ -81,11 +87,13 @@ class OneDnnLanes:
 
     @contextmanager
     def _single(self) -> Iterator[None]:
+        """In loops of oneDNN's own the calling thread is alone."""
+        before = openmp_threads(self._library)
         set_openmp_threads(self._library, 1)
         try:
             yield
         finally:
-            set_openmp_threads(self._library, self.count)
+            set_openmp_threads(self._library, before)
 
 
 class _Region:

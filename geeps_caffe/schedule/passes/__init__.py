@@ -8,10 +8,10 @@ that do not. Nets whose every blob must stay readable have none.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from geeps_caffe.config.exact import NAME as PARTS
 from geeps_caffe.engines.engine import Engine
 from geeps_caffe.errors import UsageError, unknown
 from geeps_caffe.graph.graph import Graph
-from geeps_caffe.schedule.parts import NAME as PARTS
 from geeps_caffe.schedule.passes.activations import fuse_activations
 from geeps_caffe.schedule.passes.norms import merge_norms
 from geeps_caffe.schedule.passes.rows import update_by_rows
