@@ -138,8 +138,12 @@ def emit_parts(
         if array is not None:
             lies = parted.whole(port) if port in _INPUTS else layout
             ports.append((port, program.in_layout(array, lies)))
-    #: Over several batches each part adds up by itself: the tree comes last.
-    adds = options.accumulate and not options.keep_all
+    #: Over several batches each part adds up by itself: the tree comes last. But a
+    #: batch of another shape has a plan and parts of its own; data layers give such
+    #: with a single record, which is one part, and Python layers with any number.
+    adds = options.accumulate and not options.keep_all and parted.parts > 1
+    nodes = gradients.forward.graph.nodes
+    adds = adds and not any(n.layer.dynamic and not n.bottoms for n in nodes)
     rows = {}
     for port in parted.gradients:
         shape = (parted.parts, parted.elements(port, itemsize))
