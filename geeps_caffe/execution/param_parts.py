@@ -43,8 +43,9 @@ def bind_sums(engine: Engine, sums: Sequence[tuple[Array, Array]]) -> Call:
     elements = sum(rows.size for rows, _ in sums)
     count = engine.lanes.count if elements >= _LARGE else 1
     calls: list[list[Call]] = []
+    deep = len(sums[0][0]).bit_length()  # more than `add_tree` ever asks for
     for lane in range(count):
-        work = np.empty((2 * len(sums[0][0]), _BLOCK), sums[0][1].dtype)
+        work = np.empty((deep, _BLOCK), sums[0][1].dtype)
         calls.append([])
         for rows, target in sums:
             starts = range(0, target.size, _BLOCK)

@@ -73,7 +73,7 @@ def part_batch(
     """How to part the backward pass of a layer of a small net; None: one sum."""
     kinds = Convolution | Deconvolution | InnerProduct
     operation, shapes = request.operation, request.shapes
-    if not isinstance(operation, kinds) or "param0.diff" not in shapes:
+    if not isinstance(operation, kinds) or shapes.keys().isdisjoint(_PARAMS):
         return None
     if isinstance(operation, InnerProduct) and operation.axis != 1:
         return None

@@ -104,6 +104,19 @@ def test_an_error_in_any_row_is_the_callers(engine):
             call()
 
 
+class Interrupted:
+    """A library whose threads never come to the rows: a signal was before them."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: 1
+
+
+def test_an_interrupt_that_no_row_has_seen_is_not_lost():
+    call = OneDnnLanes(Interrupted(), 2, None, None, None).abreast([[], []])
+    with pytest.raises(KeyboardInterrupt):
+        call()
+
+
 class NoOpenMp:
     """A library of another way of threading."""
 

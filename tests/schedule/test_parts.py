@@ -91,6 +91,17 @@ def test_over_several_batches_each_part_adds_up_by_itself():
     assert check_plan(make_plan(program)) == []
 
 
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_a_bias_alone_is_made_in_parts_as_well(engine):
+    frozen = 'type: "Convolution" param { lr_mult: 0 } param { lr_mult: 1 }'
+    text = NET.replace('type: "Convolution"', frozen)
+    program = compiled(text=text, engine=engine)
+    assert parted(program) == {"conv": 4, "ip1": 4, "ip2": 4}
+    sums = [e for e in program.instructions if isinstance(e, AddParts)]
+    assert sums[-1].targets == ("conv/1.diff",)
+    assert check_plan(make_plan(program)) == []
+
+
 SHARED = (
     NET.replace('"W2"', '"W1"')
     .replace('"b2"', '"b1"')

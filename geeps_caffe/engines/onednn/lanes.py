@@ -102,6 +102,7 @@ class _Region:
     def __init__(self, library: ctypes.CDLL, rows: Sequence[Row]) -> None:
         self._rows = tuple(map(tuple, rows))
         self._errors: list[BaseException] = []
+        self._done: list[Row] = []
         self._body = _BODY(self._run_own)  # kept: OpenMP has a bare pointer
         self._start: Any = None  # where threads are another way's: TBB, or none
         try:
@@ -117,9 +118,12 @@ class _Region:
         if self._start is None:
             in_turn(self._rows)()
             return
+        self._done.clear()
         self._start(self._body, None, ctypes.c_uint(len(self._rows)), ctypes.c_uint(0))
         if self._errors:
             raise self._errors.pop()
+        if len(self._done) < len(self._rows):
+            raise KeyboardInterrupt  # it came before `_run_own` could see it
 
     def _run_own(self, _: int | None) -> None:
         """What a thread of the region does; there may be fewer than rows."""
@@ -127,6 +131,7 @@ class _Region:
             for row in self._rows[self._number() :: self._team()]:
                 for call in row:
                     call()
+                self._done.append(row)
         except BaseException as error:
             self._errors[:] = [error]
 
