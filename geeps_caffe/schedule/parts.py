@@ -7,6 +7,9 @@ is made by itself, on one thread, and the parts are added up by halves, even one
 odd ones apart (`paramserver.tree`). Record i of a batch goes to worker i mod N; so
 where N is a power of 2, a worker's parts are parts of one process's batch, its own sum
 is a node of that tree, and the shards' sum in the same order is its root.
+
+An inner product's forward pass and its bottom's gradient add up inputs, not records;
+`Request.parts` asks engines to do that in one way for any batch (`Forward.request`).
 """
 
 from collections import Counter
