@@ -130,11 +130,18 @@ class Agent:
                 return
 
     def _look(self) -> None:
-        """At the time, and at processes that ended without ever connecting."""
+        """At the time, and at processes that ended without ever connecting.
+
+        What has come meanwhile is heard before anybody counts as silent.
+        """
+        self._hear_all()
         for rank, in_peace in self._ended():
             if rank not in self._peers:
                 self._send(self.host.ended(rank, self._explain(rank), in_peace))
         self._send(self.host.tick(time.monotonic()))
+
+    def _hear_all(self) -> None:
+        self._serve(0.0)
 
     def _serve(self, wait: float) -> None:
         for key, events in self._selector.select(0.0 if self._busy else wait):

@@ -19,6 +19,7 @@ BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
 LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
 PATIENCE_SECONDS = 0.002  # until what nobody waits for goes alone
 NUMBERS = (Part, Rows, Nothing, NormPart)  # letters on which arithmetic waits
+MOST_LOOKS = 16  # at letters that go on coming, before the time is looked at
 CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
 
 
@@ -87,6 +88,13 @@ class ClusterAgent(Agent):
             self._send(take())
         self._busy = self.host.busy
 
+    def _hear_all(self) -> None:
+        for _ in range(MOST_LOOKS):
+            super()._hear_all()
+            if not self._arrived:
+                break
+        self._catch_up()
+
     def _send(self, out: Outgoing) -> None:
         """Flags, which nobody needs soon, go with other messages: they wake nobody."""
         if not out:
@@ -154,7 +162,11 @@ class ClusterAgent(Agent):
         return False
 
     def _check(self, now: float) -> None:
-        """At connections that ended: what they still brought was taken before."""
+        """At connections that ended: what they still brought was taken before.
+
+        A host leaves once its goodbye is answered (`cluster_host.py`), so the end of a
+        connection can't be noticed before the goodbye of who ends it in peace.
+        """
         for end in self._network.ended():
             self._note(end, now)
         for end in self._network.refused():

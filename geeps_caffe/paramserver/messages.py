@@ -7,7 +7,7 @@ Named tuples are made faster than anything else with names.
 
 from typing import NamedTuple, TypeAlias
 
-PROTOCOL = 3  # changes whenever a message does
+PROTOCOL = 4  # changes whenever a message does
 
 
 class Hello(NamedTuple):

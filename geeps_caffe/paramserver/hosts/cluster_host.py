@@ -24,6 +24,7 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
     PeerMessage,
     Ready,
     Relay,
+    Released,
 )
 from geeps_caffe.paramserver.hosts.peers import Peers
 from geeps_caffe.paramserver.hosts.pieces import PIECE_BYTES, WHOLE_BYTES
@@ -115,8 +116,14 @@ class ClusterHost:
 
     @property
     def over(self) -> bool:
-        """Whether all workers of all hosts have left, or the run has failed."""
-        return self.failure is not None or (self._said_gone and self._peers.all_gone)
+        """Whether all hosts know that all workers have left, or the run has failed.
+
+        Who ends sooner might break its connections before its goodbye is heard.
+        """
+        if self.failure is not None:
+            return True
+        farewells = any(self.outbox.is_first(host) for host in self.places.others)
+        return self._said_gone and self._peers.all_done and not farewells
 
     def has_left(self, rank: int) -> bool:
         """Whether a local worker said goodbye."""
@@ -125,10 +132,6 @@ class ClusterHost:
     def has_greeted(self, host: int) -> bool:
         """Whether a host's greeting has come."""
         return self._peers.has_greeted(host)
-
-    def has_gone(self, host: int) -> bool:
-        """Whether a host's workers have all left in peace."""
-        return self._peers.has_gone(host)
 
     # Local workers
 
@@ -265,6 +268,13 @@ class ClusterHost:
                 return self._common.relayed(host, rank, frame, now)
             case Gone():
                 self._peers.leave(host)
+                self.outbox.put(host, Released())
+            case Released():
+                if not self._said_gone:
+                    raise ParameterServerError(
+                        "it answers a goodbye before it was said"
+                    )
+                self._peers.release(host)
             case Failed(refused=refused):
                 self.refused = refused
                 return self._fail(data.tobytes().decode(errors="replace"), tell=False)
@@ -280,13 +290,26 @@ class ClusterHost:
 
     def unreachable(self, host: int, reason: str) -> Outgoing:
         """The connection to a host has ended, or could not be made."""
-        if self.failure is not None or self._peers.has_gone(host):
+        if self.failure is not None or self._let_go(host):
             return []
         where = self.places.describe(host)
         return self._fail(f"lost {where}: {reason}{self._last_clock}")
 
+    def _let_go(self, host: int) -> bool:
+        """Wait no more for a host; False if something is still needed of it.
+
+        That is its block of the tables, until all workers here have left, too.
+        """
+        if not self._said_gone or not self._peers.has_gone(host):
+            return False
+        self._peers.release(host)
+        self.outbox.close(host)
+        return True
+
     def refused_by(self, host: int, reason: str) -> Outgoing:
-        """A host does not let this one in."""
+        """A host does not let this one in; after its end, whoever has its port."""
+        if self.failure is not None or self._let_go(host):
+            return []
         return self._refuse(f"{self.places.describe(host)} refuses: {reason}")
 
     # Ends
@@ -333,13 +356,14 @@ class ClusterHost:
         if lost is not None:
             return self._fail(lost)
         missed = self._peers.missed(now)
-        if missed is not None:
+        if missed is not None and not self._let_go(missed.host):
             self.refused = missed.refused
             return self._fail(missed.reason + self._last_clock)
         if now - self._beaten >= self._limits.beat / 2:
             self._beaten = now
             for host in self.places.others:
-                self.outbox.put(host, Alive())
+                if not self._peers.is_done(host):
+                    self.outbox.put(host, Alive())
         out: Outgoing = [(rank, Beat()) for rank in self.places.local]
         waiting = self._members.waiting(now)
         if waiting and self.places.host == COORDINATOR:

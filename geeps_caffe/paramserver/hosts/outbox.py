@@ -32,6 +32,7 @@ class Outbox:
 
     def __init__(self, hosts: int) -> None:
         self._queues: list[list[Letter]] = [[] for _ in range(hosts)]
+        self._closed: set[int] = set()
         self._number = 0
         self.sent_bytes = 0
 
@@ -43,6 +44,8 @@ class Outbox:
         order: Order = FIRST,
     ) -> None:
         """Leave a letter; a payload must not change before it is sent."""
+        if host in self._closed:
+            return
         self._number += 1
         letter = Letter(order, self._number, message, payload)
         heapq.heappush(self._queues[host], letter)
@@ -55,6 +58,16 @@ class Outbox:
     def hurries(self, host: int) -> bool:
         """Whether any letter is one that somebody waits for."""
         return any(letter.order[1] != LAST_TABLE for letter in self._queues[host])
+
+    def is_first(self, host: int) -> bool:
+        """Whether the next letter is of what holds others up."""
+        queue = self._queues[host]
+        return bool(queue) and queue[0].order == FIRST
+
+    def close(self, host: int) -> None:
+        """Nobody reads there any more: letters are forgotten, now and later."""
+        self._closed.add(host)
+        self._queues[host].clear()
 
     def take(self, host: int) -> Letter:
         """The letter that `next` gave is on its way."""

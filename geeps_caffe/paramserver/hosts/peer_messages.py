@@ -106,7 +106,11 @@ class Alive(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """All workers of the host have left in peace."""
+    """All workers of the host have left in peace; its agent stays until `Released`."""
+
+
+class Released(NamedTuple):
+    """The receiver's `Gone` has come: its connections may end now."""
 
 
 class Failed(NamedTuple):
@@ -128,5 +132,6 @@ PeerMessage: TypeAlias = (
     | Relay
     | Alive
     | Gone
+    | Released
     | Failed
 )

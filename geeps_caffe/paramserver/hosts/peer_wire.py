@@ -35,6 +35,7 @@ _CODES = (  # the place in this table is the kind on the wire
     _code(p.Alive, ""),
     _code(p.Gone, ""),
     _code(p.Failed, "?"),
+    _code(p.Released, ""),
 )
 _SIZES = Struct("<HI")  # of a head and a payload
 _NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}

@@ -13,6 +13,7 @@ class _Peer:
     heard: float
     greeted: bool = False
     gone: bool = False
+    released: bool = False  # it has heard that this host has gone
     refused: tuple[float, str] | None = None  # since when, and why
 
 
@@ -20,6 +21,7 @@ class _Peer:
 class Missed:
     """Why the run can't go on; `refused`: a host is there, but of another job."""
 
+    host: int
     reason: str
     refused: bool = False
 
@@ -51,10 +53,19 @@ class Peers:
         """Whether it has left in peace."""
         return self._peers[host].gone
 
+    def release(self, host: int) -> None:
+        """It has heard this host's goodbye, or has ended with nothing to wait for."""
+        self._peers[host].released = True
+
+    def is_done(self, host: int) -> bool:
+        """Whether both have said goodbye, and this host's was heard."""
+        peer = self._peers[host]
+        return peer.gone and peer.released
+
     @property
-    def all_gone(self) -> bool:
-        """Whether all have left in peace."""
-        return all(peer.gone for peer in self._peers.values())
+    def all_done(self) -> bool:
+        """Whether nobody needs this host any more."""
+        return all(self.is_done(host) for host in self._peers)
 
     def refuse(self, host: int, reason: str, now: float) -> None:
         """Something that said to be a host was turned away; it may come yet."""
@@ -65,13 +76,16 @@ class Peers:
     def missed(self, now: float) -> Missed | None:
         """The first host that should have said something."""
         for host, peer in self._peers.items():
+            if self.is_done(host):
+                continue
             if peer.refused is not None and not peer.greeted:
                 since, reason = peer.refused
                 if now - since > self._limits.grace:
-                    return Missed(reason, refused=True)
+                    return Missed(host, reason, refused=True)
             allowed = self._limits.silence if peer.greeted else self._limits.join
-            if not peer.gone and now - peer.heard > allowed:
+            if now - peer.heard > allowed:
                 what = "no sign of life" if peer.greeted else "no connection"
                 where = self._places.describe(host)
-                return Missed(f"{what} for {now - peer.heard:.0f} s from {where}")
+                seconds = now - peer.heard
+                return Missed(host, f"{what} for {seconds:.0f} s from {where}")
         return None

@@ -4,6 +4,7 @@ Each letter is two messages: its head with the payload's size, and the payload, 
 MPI takes from where it lies. For fabrics that MPI knows how to use.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from struct import Struct
@@ -24,6 +25,7 @@ HEAD, BODY = 1, 2  # tags
 _SIZE = Struct("<q")
 _HEAD_BYTES = 128  # more than any head
 SEND_AHEAD = 4  # letters handed to MPI, per host
+LOOK_SECONDS = 0.001  # between two looks while closing
 AT_ONCE = 32  # letters taken in one call
 
 
@@ -72,9 +74,7 @@ class MpiNetwork:
 
     def send(self, host: int, outbox: Outbox) -> bool:
         """At most a few letters are on their way to a host."""
-        waiting = self._sent[host]
-        waiting[:] = [s for s in waiting if not all(r.Test() for r in s.requests)]
-        if len(waiting) >= SEND_AHEAD:
+        if not self._has_left(host) and len(self._sent[host]) >= SEND_AHEAD:
             return False
         letter = outbox.take(host)
         payload: Any = letter.payload
@@ -85,7 +85,7 @@ class MpiNetwork:
         requests = [self._world.Isend(head, host, HEAD)]
         if data.nbytes:
             requests.append(self._world.Isend(data, host, BODY))
-        waiting.append(_Sent(requests, (head, data)))
+        self._sent[host].append(_Sent(requests, (head, data)))
         return True
 
     def receive(self) -> list[Arrived]:
@@ -127,8 +127,20 @@ class MpiNetwork:
         """There is none."""
 
     def close(self) -> None:
-        """Wait until all letters have left."""
-        for waiting in self._sent.values():
-            for sent in waiting:
-                for request in sent.requests:
-                    request.Wait()
+        """Wait until all hosts' letters have left; what still comes is dropped."""
+        while not all(self._has_left(host) for host in self._sent):
+            self._drop()
+        closed = self._world.Ibarrier()
+        while not closed.Test():
+            self._drop()
+
+    def _has_left(self, host: int) -> bool:
+        """Whether MPI has taken all letters to a host."""
+        waiting = self._sent[host]
+        waiting[:] = [s for s in waiting if not all(r.Test() for r in s.requests)]
+        return not waiting
+
+    def _drop(self) -> None:
+        """Receive what nobody reads any more: its sender waits for that."""
+        if not self.receive():
+            time.sleep(LOOK_SECONDS)

@@ -17,6 +17,7 @@ MESSAGES = [
     p.Relay(5),
     p.Alive(),
     p.Gone(),
+    p.Released(),
     p.Failed(True),
 ]
 

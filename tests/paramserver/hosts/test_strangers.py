@@ -40,6 +40,7 @@ GENUINE = [
     (p.Relay(1), bytes(29)),
     (p.Failed(False), b"the end"),
     (p.Gone(), b""),
+    (p.Released(), b""),
 ]
 TCP_FRAMES = 20_000
 #: ZeroMQ's own first bytes, of a client without keys; what follows are frames.
