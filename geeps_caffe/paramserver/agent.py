@@ -20,12 +20,12 @@ from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.messages import Hello, Message, Outgoing, Refused
+from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
 
 _LOG = logging.getLogger(__name__)
 SEE_OFF_SECONDS = 0.05  # between two looks at processes that are about to end
 WATCH_SECONDS = 0.5  # between two looks at processes that have not connected
-MOST_WARNINGS = 20  # about strangers; the rest is not told of
 
 
 class Agent:
@@ -59,7 +59,7 @@ class Agent:
         self._peers: dict[int, Peer] = {}
         self._stopping = False
         self._busy = False  # the state machine has something to do
-        self._strangers = 0
+        self._strangers = Strangers()
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
@@ -95,8 +95,8 @@ class Agent:
         failed = self.host.failure is not None
         end = time.monotonic() + (self._limits.grace if failed else math.inf)
         workers = len(self.host.local)
-        self._busy = False
         while len(list(self._ended())) < workers and time.monotonic() < end:
+            self._busy = False  # nobody needs what is left to be done
             self._serve(SEE_OFF_SECONDS)
             self._flush()
             self._finish()
@@ -201,11 +201,7 @@ class Agent:
 
     def _turn_away(self, peer: Peer, reason: str) -> None:
         """Tell a stranger, and the log; nothing else changes."""
-        self._strangers += 1
-        if self._strangers <= MOST_WARNINGS:
-            _LOG.warning("refused a connection: %s", reason)
-        if self._strangers == MOST_WARNINGS:
-            _LOG.warning("more refused connections will not be told of")
+        self._strangers.warn(reason)
         peer.send(Refused(reason), None)
         peer.flush()
         self._end(peer, None)

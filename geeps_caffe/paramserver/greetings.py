@@ -1,7 +1,14 @@
 """A worker's first words, as an agent checks them."""
 
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.messages import PROTOCOL, Hello
+from geeps_caffe.paramserver.messages import (
+    PROTOCOL,
+    Hello,
+    Lost,
+    Message,
+    Outgoing,
+    Refused,
+)
 
 
 def check_hello(hello: Hello, rank: int, ranks: int) -> None:
@@ -19,3 +26,16 @@ def check_hello(hello: Hello, rank: int, ranks: int) -> None:
         raise ParameterServerError(
             f"rank {rank} is one of {hello.ranks}, this agent serves {ranks}"
         )
+
+
+def answer_late(rank: int, message: Message, failure: str, refused: bool) -> Outgoing:
+    """What a worker hears that says something after the end: who joins, why it is over.
+
+    Args:
+        rank, message: the worker and what it says.
+        failure: why the run is over.
+        refused: it is the program's fault, nobody died.
+    """
+    if not isinstance(message, Hello):
+        return []
+    return [(rank, Refused(failure) if refused else Lost(failure))]

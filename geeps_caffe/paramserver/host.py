@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.greetings import check_hello
+from geeps_caffe.paramserver.greetings import answer_late, check_hello
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.membership import Membership
 from geeps_caffe.paramserver.memory import Memory, nbytes
@@ -80,19 +80,12 @@ class Host:
     def receive(self, rank: int, message: Message, now: float) -> Outgoing:
         """Take one message of a worker and return what to send now."""
         if self.failure is not None:
-            return self._tell_late(rank, message)
+            return answer_late(rank, message, self.failure, self.refused)
         self._members.heard(rank, now)
         try:
             return self._take(rank, message, now)
         except ParameterServerError as error:
             return self._refuse(str(error))
-
-    def _tell_late(self, rank: int, message: Message) -> Outgoing:
-        """Who joins after the end hears why it is over."""
-        if not isinstance(message, Hello):
-            return []
-        reason = str(self.failure)
-        return [(rank, Refused(reason) if self.refused else Lost(reason))]
 
     def _take(self, rank: int, message: Message, now: float) -> Outgoing:
         match message:

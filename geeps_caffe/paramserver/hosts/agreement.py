@@ -37,6 +37,11 @@ class Agreement:
             self._local = scheme
         return self._local
 
+    @property
+    def local(self) -> Scheme | None:
+        """What all workers here propose, once they do."""
+        return self._local
+
     def ready(self, host: int, digest: bytes, text: str) -> None:
         """All workers of another host agree.
 

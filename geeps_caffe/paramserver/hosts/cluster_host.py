@@ -11,7 +11,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.greetings import check_hello
+from geeps_caffe.paramserver.greetings import answer_late, check_hello
 from geeps_caffe.paramserver.hosts.agreement import Agreement, ready_letter
 from geeps_caffe.paramserver.hosts.coordination import COORDINATOR, Coordination
 from geeps_caffe.paramserver.hosts.outbox import Outbox
@@ -55,6 +55,7 @@ from geeps_caffe.paramserver.messages import (
 from geeps_caffe.paramserver.wire import read_frame
 
 LONGEST_REASON = 1 << 20  # bytes of why the run is over
+EARLY_BYTES = 64  # what a letter counts for besides its payload
 
 
 class ClusterHost:
@@ -100,6 +101,7 @@ class ClusterHost:
         self._agreement = Agreement(places)
         self._tables: SharedTables | None = None
         self._early: list[tuple[int, PeerMessage, Array]] = []
+        self._early_bytes = 0
         self._said_gone = False
         self._beaten = now
         for host in places.others:
@@ -138,19 +140,12 @@ class ClusterHost:
     def receive(self, rank: int, message: Message, now: float) -> Outgoing:
         """Take a message of a local worker; returns messages to local workers."""
         if self.failure is not None:
-            return self._tell_late(rank, message)
+            return answer_late(rank, message, self.failure, self.refused)
         self._members.heard(rank, now)
         try:
             return self._take(rank, message, now)
         except ParameterServerError as error:
             return self._refuse(str(error))
-
-    def _tell_late(self, rank: int, message: Message) -> Outgoing:
-        """Who joins after the end hears why it is over."""
-        if not isinstance(message, Hello):
-            return []
-        reason = str(self.failure)
-        return [(rank, Refused(reason) if self.refused else Lost(reason))]
 
     def _take(self, rank: int, message: Message, now: float) -> Outgoing:
         match message:
@@ -279,10 +274,30 @@ class ClusterHost:
                 self.refused = refused
                 return self._fail(data.tobytes().decode(errors="replace"), tell=False)
             case _ if self._tables is None:
-                self._early.append((host, message, np.array(data)))
+                self._keep_early(host, message, data)
             case _:
                 return self._ranked(self._tables.hear(host, message, data))
         return []
+
+    def _keep_early(self, host: int, message: PeerMessage, data: Array) -> None:
+        """A letter about tables of a host that has heard sooner that all agree.
+
+        It can have heard so only if all workers here agree; and it gets no further
+        than the tables' slack, nor assigns more than there is.
+        """
+        scheme = self._agreement.local
+        if scheme is None:
+            raise ParameterServerError(
+                f"it sent {type(message).__name__} before there are tables"
+            )
+        self._early_bytes += data.nbytes + EARLY_BYTES
+        most = self.places.hosts * nbytes(scheme, self.ranks)
+        if self._early_bytes > most:
+            raise ParameterServerError(
+                f"more than {most} bytes about tables came before all hosts agreed on "
+                "them"
+            )
+        self._early.append((host, message, np.array(data)))
 
     def refuse(self, host: int, reason: str, now: float) -> None:
         """Something that said to be a host was turned away; it may come yet."""

@@ -1,6 +1,5 @@
 """Which connections are hosts of the run: those whose first letter greets rightly."""
 
-import logging
 from collections.abc import Callable
 
 from geeps_caffe.device.array import Array
@@ -8,10 +7,8 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import Greeting, PeerMessage
 from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.network import Ended
-
-_LOG = logging.getLogger(__name__)
-MOST_WARNINGS = 20  # about strangers; the rest is counted
 
 
 class Guests:
@@ -35,7 +32,7 @@ class Guests:
         self._channels, self._answer = channels, answer
         self._hosts: dict[bytes, int] = {}  # connections that have greeted
         self._refused: list[Ended] = []
-        self._warnings = 0
+        self.warn = Strangers().warn  # tells the log
 
     def find(self, sender: bytes) -> int | None:
         """The host behind a connection; None before it has greeted."""
@@ -75,14 +72,6 @@ class Guests:
         """Tell a stranger, and the log; nothing else changes."""
         self.warn(reason)
         self._answer(sender, reason)
-
-    def warn(self, reason: str) -> None:
-        """Tell the log, unless it was told too often."""
-        self._warnings += 1
-        if self._warnings <= MOST_WARNINGS:
-            _LOG.warning("refused a connection: %s", reason)
-        if self._warnings == MOST_WARNINGS:
-            _LOG.warning("more refused connections will not be told of")
 
     def refused(self) -> list[Ended]:
         """Greetings that did not fit, since the last call."""

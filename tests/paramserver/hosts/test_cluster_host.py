@@ -93,3 +93,41 @@ def test_tables_are_agreed_on_once(again, reason):
     ((_, told),) = again(host)
     assert reason in told.reason
     assert "a second time" in told.reason
+
+
+def host_of_three(proposed=True):
+    """Host 0 of three; host 1 has agreed with it, host 2 has not yet spoken."""
+    places = Places(("a", "b", "c"), (1, 1, 1), 0)
+    host = ClusterHost(
+        places, Passport((1, 1, 1)), allocate, 0.0, Limits(), find_wire_type("fp32")
+    )
+    host.receive(0, Hello(PROTOCOL, 0, 3, 7), 0.0)
+    if proposed:
+        host.receive(0, Propose(TEXT), 0.0)
+    host.hear(1, Ready(digest()), NOTHING, 0.0)
+    return host
+
+
+PART = Part(0, 0, 1, 0, 0, 0.1, 1.0, 1.0)
+
+
+def test_an_update_that_comes_before_the_last_host_agrees_counts():
+    host = host_of_three()
+    host.hear(1, PART, np.ones(128, np.float32).view(np.uint8), 0.0)
+    assert len(host.hear(2, Ready(digest()), NOTHING, 0.0)) == 1
+    assert host.failure is None
+
+
+def test_an_update_before_the_workers_here_propose_is_refused():
+    host = host_of_three(proposed=False)
+    host.hear(1, PART, np.ones(128, np.float32).view(np.uint8), 0.0)
+    assert "host b (rank 1): it sent Part before there are tables" in host.failure
+
+
+def test_letters_about_tables_to_come_are_not_kept_without_end():
+    host = host_of_three()
+    data = np.ones(128, np.float32).view(np.uint8)
+    for clock in range(1000):
+        host.hear(1, PART._replace(clock=clock), data, 0.0)
+    assert "came before all hosts agreed" in host.failure
+    assert host.refused
