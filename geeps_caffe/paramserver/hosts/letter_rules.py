@@ -52,6 +52,9 @@ class LetterRules:
         self.check_table(rows.table)
         if self.whole[rows.table]:
             raise ParameterServerError(f"{rows}, which no host sends of a small table")
+        alone = self.scheme.tables[rows.table].slack == ASYNC
+        if rows.source not in (range(self.places.ranks) if alone else (-1,)):
+            raise ParameterServerError(f"{rows}, which names a source that is none")
         piece = self._piece(self.pieces[rows.table][host], rows)
         if data.nbytes:
             self._check_bytes(rows, rows.table, piece, data)

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 
 from geeps_caffe.device.array import allocate
-from geeps_caffe.paramserver import Limits, Scheme, Table
+from geeps_caffe.paramserver import ASYNC, Limits, Scheme, Table
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.hosts.passport import Passport
-from geeps_caffe.paramserver.hosts.peer_messages import Failed, Greeting, Part, Ready
+from geeps_caffe.paramserver.hosts.peer_messages import (
+    Failed,
+    Greeting,
+    Part,
+    Ready,
+    Rows,
+)
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.wire_types import find_wire_type
 from geeps_caffe.paramserver.messages import (
@@ -30,7 +36,7 @@ def digest():
     return bytes.fromhex(SCHEME.digest)
 
 
-def host_with_tables():
+def host_with_tables(scheme=SCHEME):
     """Host 0 of two with one worker each, which has greeted and agreed with host 1."""
     places = Places(("a", "b"), (1, 1), 0)
     wire = find_wire_type("fp32")
@@ -38,8 +44,9 @@ def host_with_tables():
     greeting = np.frombuffer(PASSPORT.as_json(), np.uint8)
     host.hear(1, Greeting(1), greeting, 0.0)
     host.receive(0, Hello(PROTOCOL, 0, 2, 7), 0.0)
-    host.receive(0, Propose(TEXT), 0.0)
-    ((_, granted),) = host.hear(1, Ready(digest()), NOTHING, 0.0)
+    host.receive(0, Propose(write_scheme(scheme)), 0.0)
+    ready = Ready(bytes.fromhex(scheme.digest))
+    ((_, granted),) = host.hear(1, ready, NOTHING, 0.0)
     assert isinstance(granted, Granted)
     return host
 
@@ -130,4 +137,14 @@ def test_letters_about_tables_to_come_are_not_kept_without_end():
     for clock in range(1000):
         host.hear(1, PART._replace(clock=clock), data, 0.0)
     assert "came before all hosts agreed" in host.failure
+    assert host.refused
+
+
+@pytest.mark.parametrize(
+    ("slack", "source"), [(1, 0), (1, -2), (ASYNC, -1), (ASYNC, 2)]
+)
+def test_fresh_rows_of_a_source_that_is_none_are_refused(slack, source):
+    host = host_with_tables(Scheme((Table("w", 300, slack=slack),)))
+    host.hear(1, Rows(0, 0, source, 0), NOTHING, 0.0)
+    assert "names a source that is none" in host.failure
     assert host.refused
