@@ -12,6 +12,7 @@ Streams of the runtimes that we accept run a primitive before `execute` returns.
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 from geeps_caffe.device.array import Array, Shape
@@ -64,6 +65,14 @@ class Api:
     def strided(self, dims: Shape, strides: Shape) -> Md:
         """Elements at given distances."""
         return self._md("create_with_strides", len(dims), dims, FLOAT32, strides)
+
+    def channels_last(self, dims: Shape) -> Md:
+        """The channels (axis 1) of a place of an image lie together."""
+        strides, step = [prod(dims[1:]), 1], dims[1]
+        for extent in reversed(dims[2:]):
+            strides.insert(2, step)
+            step *= extent
+        return self.strided(dims, tuple(strides))
 
     def any(self, dims: Shape) -> Md:
         """The primitive chooses how the elements lie."""

@@ -29,6 +29,7 @@ class Weighted:
     plain_bottom: bool = False  # else oneDNN chooses
     plain_top: bool = False
     plain_bottom_diff: bool = False
+    channels_last: bool = False  # bottom and top: no channels are padded
 
 
 class Maker:
@@ -79,7 +80,11 @@ class Maker:
         return self._make("backward_data", (), (bottom, weights, top_diff), hint)
 
     def _free(self, view: View, plain: bool) -> Md:
-        return (self.api.plain if plain else self.api.any)(view.logical)
+        if plain:
+            return self.api.plain(view.logical)
+        if self.what.channels_last:
+            return self.api.channels_last(view.logical)
+        return self.api.any(view.logical)
 
     def _make(
         self,
