@@ -1,7 +1,7 @@
 """cupy.cuda.nccl for doubles in several threads or processes of one host.
 
 Who makes a ticket is the hub of those that join with it: they send it their arrays and
-get the sum, in the order of their ranks. As on GPUs who waits for one that never comes
+get the sum, in an agent's order. As on GPUs who waits for one that never comes
 waits until the communicator is aborted, and what was summed then is of no use.
 """
 
@@ -97,6 +97,11 @@ def _fault_of(joined):
     return None
 
 
+def _sum(parts):
+    """Even and odd ones apart, as an agent adds."""
+    return parts[0] if len(parts) == 1 else _sum(parts[::2]) + _sum(parts[1::2])
+
+
 def _answers(calls):
     """(fault, array for who gets one) for each."""
     whats = {what for what, _ in calls}
@@ -106,9 +111,7 @@ def _answers(calls):
     if name == "broadcast":
         total = calls[root][1]
     else:
-        total = calls[0][1].copy()
-        for _, array in calls[1:]:
-            total += array
+        total = _sum([array for _, array in calls])
     takes_it = [name != "reduce" or rank == root for rank in range(len(calls))]
     return [(None, total if takes else None) for takes in takes_it]
 

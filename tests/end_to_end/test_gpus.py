@@ -1,7 +1,7 @@
 """Several emulated GPUs of a host add gradients up themselves, or in its memory.
 
-The emulated NCCL adds in the order of the ranks, as an agent does, so both ways end
-with the same bits. A real one may add more than two in another order.
+The emulated NCCL adds in the order in which an agent does, so both ways end with the
+same bits. A real one may add more than two in another order.
 """
 
 import re
