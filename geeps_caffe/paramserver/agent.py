@@ -19,6 +19,7 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.lookout import Lookout
 from geeps_caffe.paramserver.messages import Hello, Message, Outgoing, Refused
 from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
@@ -60,6 +61,7 @@ class Agent:
         self._stopping = False
         self._busy = False  # the state machine has something to do
         self._strangers = Strangers()
+        self._lookout = Lookout()
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
@@ -144,7 +146,8 @@ class Agent:
         self._serve(0.0)
 
     def _serve(self, wait: float) -> None:
-        for key, events in self._selector.select(0.0 if self._busy else wait):
+        wait = 0.0 if self._busy else wait
+        for key, events in self._lookout.wait(self._selector.select, wait):
             if key.fileobj is self._listener:
                 self._accept()
             elif isinstance(key.data, Peer):

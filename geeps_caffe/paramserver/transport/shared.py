@@ -20,6 +20,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, PeerLost
+from geeps_caffe.paramserver.lookout import Lookout
 from geeps_caffe.paramserver.messages import Granted, Message
 from geeps_caffe.paramserver.wire import FrameReader, write_frame
 
@@ -74,6 +75,7 @@ class SharedLink:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._sending = threading.Lock()
+        self._lookout = Lookout()
         self._frames = FrameReader()
         self._received: list[Message] = []
         self._descriptors: list[int] = []
@@ -93,7 +95,7 @@ class SharedLink:
         return self._received.pop(0) if self._received else None
 
     def _fill(self, timeout: float) -> bool:
-        if not self._poll.poll(timeout * 1000):
+        if not self._lookout.wait(self._look, timeout):
             return False
         try:
             data, descriptors, _, _ = socket.recv_fds(self._socket, READ_BYTES, 1)
@@ -104,6 +106,9 @@ class SharedLink:
             raise PeerLost(_GONE)
         self._received += self._frames.feed(data)
         return True
+
+    def _look(self, timeout: float) -> bool:
+        return bool(self._poll.poll(timeout * 1000))
 
     def memory(self, nbytes: int) -> Array:
         """The agent's block, mapped."""

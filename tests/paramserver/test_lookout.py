@@ -1,0 +1,65 @@
+"""When a wait looks often, and when it sleeps."""
+
+import pytest
+
+from geeps_caffe.paramserver.lookout import SOON_SECONDS, Lookout
+
+LOOKS = 10  # within what counts as soon
+
+
+class World:
+    """News come at `due`; each offer of the core takes a tenth of `SOON_SECONDS`."""
+
+    def __init__(self):
+        self.now, self.due = 0.0, 0.0
+        self.slept, self.offers = [], 0
+        self.lookout = Lookout(lambda: self.now, self.offer)
+
+    def offer(self):
+        self.offers += 1
+        self.now += SOON_SECONDS / LOOKS
+
+    def look(self, timeout):
+        if timeout:
+            self.slept.append(timeout)
+            self.now = min(max(self.now, self.due), self.now + timeout)
+        return ["news"] if self.now >= self.due else []
+
+    def wait(self, seconds, timeout=1.0):
+        """For news that come in so many seconds: sleeps and offers of this wait."""
+        self.slept, self.offers = [], 0
+        self.due = self.now + seconds
+        found = self.lookout.wait(self.look, timeout)
+        assert found == (["news"] if self.now >= self.due else [])
+        return len(self.slept), self.offers
+
+
+def test_it_sleeps_until_a_wait_was_short():
+    world = World()
+    assert world.wait(10 * SOON_SECONDS) == (1, 0)
+    assert world.wait(0.45 * SOON_SECONDS) == (1, 0)
+    assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+    assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+
+
+def test_one_long_wait_ends_the_looking():
+    world = World()
+    world.wait(0.45 * SOON_SECONDS)
+    sleeps, offers = world.wait(10 * SOON_SECONDS)
+    assert sleeps == 1
+    assert LOOKS <= offers <= LOOKS + 1  # tenths do not add up exactly
+    assert world.wait(10 * SOON_SECONDS) == (1, 0)
+
+
+def test_news_that_are_there_change_nothing():
+    world = World()
+    world.wait(0.45 * SOON_SECONDS)
+    assert world.wait(0.0) == (0, 0)
+    assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+
+
+@pytest.mark.parametrize("timeout", [0.0, 0.2 * SOON_SECONDS])
+def test_a_wait_in_vain_is_not_a_short_one(timeout):
+    world = World()
+    assert world.wait(1.0, timeout) == (1 if timeout else 0, 0)
+    assert world.wait(1.0, timeout) == (1 if timeout else 0, 0)
