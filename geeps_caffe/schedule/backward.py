@@ -10,7 +10,11 @@ from geeps_caffe.schedule.gradients import Collected, Gradients
 from geeps_caffe.schedule.instructions import Compute, Fill
 from geeps_caffe.schedule.learned import Learned
 from geeps_caffe.schedule.parts import emit_parts, part_batch, without_params
-from geeps_caffe.schedule.requests import backward_request, code_reads
+from geeps_caffe.schedule.requests import (
+    backward_request,
+    code_reads,
+    of_whole_batch,
+)
 
 
 @dataclass
@@ -184,6 +188,8 @@ class Backward:
             if rest is None:
                 return True
             request = rest
+        else:
+            request = of_whole_batch(request)
         description = forward.engine.describe(request)
         assert description is not None, f"{node.title}: forward only"
         ports = []

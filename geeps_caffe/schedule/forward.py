@@ -20,7 +20,7 @@ from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import SavedSpec, saved_of_operation
 from geeps_caffe.schedule.instructions import Compute, Load, Reorder, Table
 from geeps_caffe.schedule.program import Program
-from geeps_caffe.schedule.requests import backward_request, code_reads
+from geeps_caffe.schedule.requests import backward_request, code_reads, of_whole_batch
 
 
 @dataclass
@@ -292,7 +292,7 @@ class Forward:
             return set()
         layouts = dict(description.layouts)
         back = self.engine.describe(
-            backward_request(node, self.shape, request, layouts)
+            of_whole_batch(backward_request(node, self.shape, request, layouts))
         )
         if back is None:
             return code_reads(node)

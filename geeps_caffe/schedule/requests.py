@@ -1,6 +1,7 @@
 """What a node's backward pass reads, and how engines are asked for it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Layout, Request
@@ -49,3 +50,11 @@ def backward_request(
         True,
         request.parts,
     )
+
+
+def of_whole_batch(request: Request) -> Request:
+    """Without parts where a backward pass makes params' gradients: those are sums."""
+    made = [port for port in request.shapes if port.endswith(".diff")]
+    if any(port.startswith("param") for port in made):
+        return replace(request, parts=0)
+    return request

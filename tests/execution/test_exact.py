@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from geeps_caffe.caffe import TRAIN, Net, set_engine
 from geeps_caffe.config.job import RunSettings
 from tests.end_to_end.digits import make_database
 from tests.execution.recordings import inside
@@ -99,3 +100,36 @@ def test_more_workers_share_the_batch_of_one(place, workers):
     check_same(
         wanted, train(solver, settings("onednn", "global"), workers, eight_steps)
     )
+
+
+SHARED = """
+name: "shared"
+layer { name: "data" type: "DummyData" top: "a" top: "b" top: "wanted"
+  dummy_data_param { shape { dim: 64 dim: 30 } shape { dim: 64 dim: 30 }
+    shape { dim: 64 dim: 20 } data_filler { type: "gaussian" } } }
+layer { name: "one" type: "InnerProduct" bottom: "a" top: "one"
+  param { name: "w" } param { name: "b" }
+  inner_product_param { num_output: 20 weight_filler { type: "xavier" } } }
+layer { name: "two" type: "InnerProduct" bottom: "b" top: "two"
+  param { name: "w" } param { name: "b" }
+  inner_product_param { num_output: 20 weight_filler { type: "xavier" } } }
+layer { name: "sum" type: "Eltwise" bottom: "one" bottom: "two" top: "sum" }
+layer { name: "loss" type: "EuclideanLoss" bottom: "sum" bottom: "wanted" top: "loss" }
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_shared_params_have_the_gradient_of_the_whole_batch(tmp_path, engine):
+    """They are not made in parts: a part's gradient must not pass for the sum."""
+    path = tmp_path / "net.prototxt"
+    path.write_text(SHARED)
+    set_engine(engine)
+    net = Net(str(path), TRAIN)
+    set_engine(None)
+    net.forward()
+    net.backward()
+    inputs = np.concatenate([net.blobs["a"].data, net.blobs["b"].data])
+    diffs = np.concatenate([net.blobs["one"].diff, net.blobs["two"].diff])
+    weights, bias = net.params["one"]
+    np.testing.assert_allclose(weights.diff, diffs.T @ inputs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(bias.diff, diffs.sum(axis=0), rtol=1e-4, atol=1e-5)

@@ -19,6 +19,8 @@ _RECORDS = ("bottom0", "bottom0.diff", "top0", "top0.diff")
 
 def describe_parts(lanes: Lanes, request: Request) -> Description | None:
     """How the passes run; records lie one by one, so that any of them are an array."""
+    sums = [p for p in request.shapes if p.startswith("param") and p.endswith(".diff")]
+    assert not sums, f"{sums} are sums over all parts"
     found = lanes.describe(_part(request))
     if found is None:
         return None
