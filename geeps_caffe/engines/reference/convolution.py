@@ -1,4 +1,7 @@
-"""Convolution: matrix products of the weights with all windows of the images.
+"""Convolution: matrix products of the weights with the windows of each image.
+
+An image's result is the same bits in any batch. (BLAS adds in another order for some
+columns of a product, such as the last ones.)
 
 The three functions at the top also make the transposed convolution, with image and
 output in each other's place. `w` is (A, B / group, kernel ...), the image has B
@@ -28,9 +31,10 @@ def correlate(xp: ArrayModule, operation: Op, x: Array, w: Array, y: Array) -> N
     """y (N, A, out ...) = x (N, B, image ...) * w, bias not added."""
     weights = _grouped(w, operation.group)
     for part in _parts(operation, x, y):
-        columns = _columns(xp, operation, x[part], y)
-        product = xp.matmul(weights, columns)  # (group, A / group, n * out)
-        y[part] = _by_image(product, y[part].shape)
+        laid = _laid_out(xp, operation, x[part], y)
+        columns = laid.reshape(len(laid), *_groups(operation, x), count(y.shape[2:]))
+        product = xp.matmul(weights, columns)  # (n, group, A / group, out)
+        y[part] = product.reshape(y[part].shape)
 
 
 def spread(xp: ArrayModule, operation: Op, y: Array, w: Array, x: Array) -> None:
@@ -38,12 +42,12 @@ def spread(xp: ArrayModule, operation: Op, y: Array, w: Array, x: Array) -> None
     weights = _grouped(w, operation.group).transpose(0, 2, 1)
     windows = _windows(operation, x, y)
     for part in _parts(operation, x, y):
-        n = len(y[part])
-        columns = xp.matmul(weights, _by_channel(y[part], operation.group))
-        shape = (x.shape[1], *operation.kernel, n, *windows.out)
-        axes = len(operation.kernel)
-        moved = xp.moveaxis(columns.reshape(shape), 1 + axes, 0)
-        x[part] = fold(xp, windows, moved)
+        images = y[part].reshape(
+            -1, operation.group, weights.shape[2], count(windows.out)
+        )
+        columns = xp.matmul(weights, images)  # (n, group, B / group * kernel, out)
+        shape = (len(images), x.shape[1], *operation.kernel, *windows.out)
+        x[part] = fold(xp, windows, columns.reshape(shape))
 
 
 def weight_gradient(
@@ -52,7 +56,8 @@ def weight_gradient(
     """dw: the transpose of `correlate` in w, applied to dy."""
     total = xp.zeros(_grouped(dw, operation.group).shape, dw.dtype)
     for part in _parts(operation, x, dy):
-        columns = _columns(xp, operation, x[part], dy)
+        laid = xp.moveaxis(_laid_out(xp, operation, x[part], dy), 0, dy.ndim - 1)
+        columns = laid.reshape(*_groups(operation, x), -1)
         total += xp.matmul(
             _by_channel(dy[part], operation.group), columns.transpose(0, 2, 1)
         )
@@ -92,25 +97,21 @@ def _parts(operation: Op, x: Array, y: Array) -> Iterator[slice]:
         yield slice(begin, begin + step)
 
 
-def _columns(xp: ArrayModule, operation: Op, x: Array, y: Array) -> Array:
-    """(group, B / group * kernel, n * out) of n images."""
+def _laid_out(xp: ArrayModule, operation: Op, x: Array, y: Array) -> Array:
+    """A view (n, B, kernel ..., out ...) of the windows of n images."""
     windows = _windows(operation, x, y)
-    laid = view(xp, windows, pad(xp, windows, x))
-    axes = len(operation.kernel)
-    moved = xp.moveaxis(laid, 0, 1 + axes)  # (B, kernel ..., n, out ...)
-    rows = x.shape[1] // operation.group * count(operation.kernel)
-    columns: Array = moved.reshape(operation.group, rows, -1)
-    return columns
+    return view(xp, windows, pad(xp, windows, x))
+
+
+def _groups(operation: Op, x: Array) -> tuple[int, int]:
+    """(group, B / group * kernel): the groups, and the elements of each's windows."""
+    group = operation.group
+    return group, x.shape[1] // group * count(operation.kernel)
 
 
 def _by_channel(y: Array, group: int) -> Array:
     """(n, A, out ...) to (group, A / group, n * out)."""
     return y.swapaxes(0, 1).reshape(group, y.shape[1] // group, -1)
-
-
-def _by_image(product: Array, shape: tuple[int, ...]) -> Array:
-    """(group, A / group, n * out) to (n, A, out ...)."""
-    return product.reshape(shape[1], shape[0], *shape[2:]).swapaxes(0, 1)
 
 
 def forward(operation: operations.Convolution, xp: ArrayModule, ports: Ports) -> None:

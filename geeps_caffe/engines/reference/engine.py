@@ -20,7 +20,7 @@ from geeps_caffe.engines.engine import (
     plain_rows,
 )
 from geeps_caffe.engines.functions import Functions
-from geeps_caffe.engines.one_lane import OneLane
+from geeps_caffe.engines.one_lane import OneLane, in_turn
 from geeps_caffe.engines.reference import DEFINITIONS
 from geeps_caffe.engines.reference.functions import ArrayFunctions
 
@@ -72,7 +72,12 @@ class ReferenceEngine:
         forward = request.direction == "forward"
         run = definition.forward if forward else definition.backward
         ports = {port: arrays[port] for port in description.layouts}
-        return partial(run, request.operation, self.xp, ports)
+        if not request.parts:
+            return partial(run, request.operation, self.xp, ports)
+        parts = [
+            _records(ports, first, request.parts) for first in range(request.parts)
+        ]
+        return in_turn([[partial(run, request.operation, self.xp, p) for p in parts]])
 
     def bind_reorder(
         self,
@@ -101,6 +106,18 @@ class ReferenceEngine:
         exact: bool = False,
     ) -> None:
         """Nothing better than what `solvers` do."""
+
+
+def _records(ports: Mapping[str, Array], first: int, step: int) -> dict[str, Array]:
+    """The ports with some of a batch's records; params are whole.
+
+    The same records make products of the same shape in any batch of such parts: so BLAS
+    adds in the same order.
+    """
+    return {
+        port: array if port.startswith("param") else array[first::step]
+        for port, array in ports.items()
+    }
 
 
 def _touches(port: str, reads: frozenset[str]) -> bool:

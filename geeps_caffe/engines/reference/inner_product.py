@@ -1,14 +1,8 @@
-"""InnerProduct: a matrix product, and a bias added to each row.
-
-Always as many rows are multiplied at a time: the same bits for any number of workers
-that share a batch. (BLAS adds in another order where a product has few rows.)
-"""
+"""InnerProduct: a matrix product, and a bias added to each row."""
 
 from geeps_caffe.device.array import Array, ArrayModule, count
 from geeps_caffe.engines.operations import InnerProduct
 from geeps_caffe.engines.reference.definition import Definition, Ports
-
-_ROWS = 16
 
 
 def _matrices(operation: InnerProduct, x: Array, y: Array) -> tuple[Array, Array]:
@@ -17,23 +11,11 @@ def _matrices(operation: InnerProduct, x: Array, y: Array) -> tuple[Array, Array
     return x.reshape(rows, -1), y.reshape(rows, -1)
 
 
-def _by_rows(xp: ArrayModule, rows: Array, matrix: Array, out: Array) -> None:
-    """out = rows @ matrix."""
-    whole = len(rows) // _ROWS * _ROWS
-    for begin in range(0, whole, _ROWS):
-        part = slice(begin, begin + _ROWS)
-        xp.matmul(rows[part], matrix, out=out[part])
-    if whole < len(rows):
-        last = xp.zeros((_ROWS, rows.shape[1]), rows.dtype)
-        last[: len(rows) - whole] = rows[whole:]
-        out[whole:] = xp.matmul(last, matrix)[: len(rows) - whole]
-
-
 def forward(operation: InnerProduct, xp: ArrayModule, ports: Ports) -> None:
     """top0 = bottom0 @ param0.T + param1."""
     x, y = _matrices(operation, ports["bottom0"], ports["top0"])
     w = ports["param0"]
-    _by_rows(xp, x, w if operation.transpose else w.T, y)
+    xp.matmul(x, w if operation.transpose else w.T, out=y)
     if operation.bias:
         y += ports["param1"].reshape(-1)
 
@@ -43,7 +25,7 @@ def backward(operation: InnerProduct, xp: ArrayModule, ports: Ports) -> None:
     if "bottom0.diff" in ports:
         w = ports["param0"]
         dx, dy = _matrices(operation, ports["bottom0.diff"], ports["top0.diff"])
-        _by_rows(xp, dy, w.T if operation.transpose else w, dx)
+        xp.matmul(dy, w.T if operation.transpose else w, out=dx)
     if "param0.diff" in ports:
         x, dy = _matrices(operation, ports["bottom0"], ports["top0.diff"])
         pair = (x.T, dy) if operation.transpose else (dy.T, x)
