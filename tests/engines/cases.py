@@ -324,9 +324,14 @@ LRNS = [
     same_shape(LRN(1, 0.5, 0.9, 1.0), (2, 5, 3, 7)),
     same_shape(LRN(5, 0.5, 0.75, 1.0), (4, 12)),
     same_shape(LRN(3, 0.5, 0.6, 1.0), (2, 20, 2, 3, 4)),
+    same_shape(LRN(3, 0.5, 1.0, 1.0), (2, 20, 3, 4)),
+    same_shape(LRN(3, 0.5, 0.25, 1.5), (2, 20, 3, 4)),
+    same_shape(LRN(3, 0.5, 1.25, 1.0), (2, 20, 3, 4)),
     same_shape(LRNWithin(3, 0.5, 0.75), (2, 32, 6, 7)),
     same_shape(LRNWithin(5, 0.05, 0.6), (2, 16, 3, 9)),
     same_shape(LRNWithin(3, 0.5, 0.75), (2, 5, 6, 4)),
+    same_shape(LRNWithin(3, 0.5, 0.5), (2, 32, 6, 4)),
+    same_shape(LRNWithin(3, 0.5, 2.0), (2, 5, 6, 4)),
     same_shape(LRNWithin(1, 0.5, 0.75), (1, 20, 2, 3)),
 ]
 

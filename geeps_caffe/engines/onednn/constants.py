@@ -71,6 +71,7 @@ class Algorithm(IntEnum):
     ELU = 258
     LOGISTIC = 260
     SQUARE = 35
+    SQUARE_ROOT = 37
     LINEAR = 38
     POWER = 48
     POOLING_MAX = 511

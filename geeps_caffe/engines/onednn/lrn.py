@@ -1,19 +1,21 @@
 """LRN across channels.
 
 oneDNN has tuned code for windows of 5 channels and the power 0.75, in blocked layouts
-whose channels fill their blocks (measured at (16, 96, 55, 55): 1.5 and 0.7 ms). Its
-code for the rest is not tuned (backward 73 to 240 ms); that is put together from
-other primitives, see `lrn_parts`.
+whose channels fill their blocks, where there is AVX-512 (measured at (16, 96, 55, 55):
+1.5 and 0.7 ms). Its code for the rest is not tuned (backward 73 to 240 ms); that is
+put together from other primitives, see `lrn_parts`. There the sum over neighbouring
+channels is a pooling in which pixels play the channels, for which it is vectorized, and
+channels the rows of an image one pixel wide; arrays are plain.
 """
 
 from ctypes import c_int64
 
-from geeps_caffe.device.array import Shape
+from geeps_caffe.device.array import Shape, count
 from geeps_caffe.engines.engine import Layout, Request
 from geeps_caffe.engines.onednn.constants import Algorithm, Arg, Prop, Query
 from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
-from geeps_caffe.engines.onednn.layouts import view
-from geeps_caffe.engines.onednn.lrn_parts import make_lrn_of_parts
+from geeps_caffe.engines.onednn.layouts import View, view
+from geeps_caffe.engines.onednn.lrn_parts import Scaling, Summed, make_of_parts
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses, port_shapes
 from geeps_caffe.engines.operations import LRN
 
@@ -24,7 +26,7 @@ def make_lrn(kit: Kit, request: Request) -> Recipe | None:
     """The recipe of either pass; both choose the same layout for the bottom."""
     shape, _ = port_shapes(request)
     if len(shape) != 4:
-        return make_lrn_of_parts(kit, request)
+        return _of_parts(kit, request)
     given = kit.given(request, "bottom0", view(shape))
     candidates = [] if given is None else [given]
     candidates += [kit.layouts.own(Layout(name, 0), shape) for name in _BLOCKED]
@@ -33,7 +35,7 @@ def make_lrn(kit: Kit, request: Request) -> Recipe | None:
         if pair is not None:
             make = _forward if request.direction == "forward" else _backward
             return make(kit, request, *pair)
-    return make_lrn_of_parts(kit, request)
+    return _of_parts(kit, request)
 
 
 def _pair(
@@ -93,3 +95,21 @@ def _backward(
         uses[Arg.WORKSPACE] = ("saved0", workspace)
     recipe.run(desc, uses)
     return recipe
+
+
+def _of_parts(kit: Kit, request: Request) -> Recipe | None:
+    """The recipe of either pass; None for a window without a middle."""
+    operation = request.operation
+    assert isinstance(operation, LRN)
+    shape, _ = port_shapes(request)
+    size = operation.size
+    if size % 2 == 0 or len(shape) < 2:
+        return None
+    images, channels, pixels = shape[0], shape[1], count(shape[2:])
+    columns = kit.api.strided(
+        (images, pixels, channels, 1), (channels * pixels, 1, pixels, pixels)
+    )
+    summed = Summed(columns, (size, 1), (size // 2, 0), combines=False)
+    row = View(shape, (count(shape),))
+    scaling = Scaling(operation.alpha, operation.beta, operation.k)
+    return make_of_parts(kit, request, scaling, summed, kit.api.plain(row.dims), row)
