@@ -5,10 +5,11 @@ oneDNN is told of that much padding there. A window that lies wholly outside has
 meaning in oneDNN, and is left to the reference.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from geeps_caffe.device.array import Array
-from geeps_caffe.engines.engine import Request
+from geeps_caffe.engines.engine import Layout, Request
 from geeps_caffe.engines.onednn.constants import (
     MAX_SPATIAL,
     SECOND_SRC,
@@ -21,6 +22,8 @@ from geeps_caffe.engines.onednn.descriptors import Md, PrimitiveDesc
 from geeps_caffe.engines.onednn.layouts import View, images
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses, port_shapes
 from geeps_caffe.engines.operations import AveragePooling, MaxPooling, Window
+
+_BLOCKS = (16, 8)  # channels
 
 
 @dataclass(frozen=True)
@@ -94,12 +97,26 @@ def make_pooling(kit: Kit, request: Request, what: Pooling) -> Recipe | None:
         return None
     bottom, _ = _views(request)
     plain = kit.api.plain(bottom.dims)
-    given = kit.given(request, "bottom0", bottom)
-    for source in (plain,) if given is None else (given, plain):
+    given = kit.given(request, "bottom0", bottom) or plain
+    sources = [*_blocked(kit, bottom)] if given.same(plain) else [given]
+    for source in (*sources, plain):
         recipe = _from_layout(kit, request, what, source)
         if recipe is not None:
             return recipe
     return None
+
+
+def _blocked(kit: Kit, bottom: View) -> Iterator[Md]:
+    """Other layouts for a plain bottom whose channels fill them.
+
+    oneDNN's code for plain arrays takes a window's elements one by one. (AlexNet's
+    pool1 on AVX2: 39 ms; in blocks, with the reorder to them, 3.)
+    """
+    axes = "cde"[: len(bottom.dims) - 2]
+    for channels in _BLOCKS:
+        if bottom.dims[1] % channels == 0:
+            layout = Layout(f"aB{axes}{channels}b", 0)
+            yield kit.layouts.own(layout, bottom.dims)
 
 
 def _from_layout(

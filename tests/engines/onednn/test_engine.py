@@ -107,22 +107,32 @@ def test_a_table_in_a_layout_of_other_axes_is_left_to_the_reference(engine):
 
 def test_what_is_bound_keeps_all_that_it_needs(engine, rng):
     """oneDNN holds raw pointers; after the names are gone the call still runs."""
-    shape = (2, 16, 4, 4)
+    shape = (2, 5, 4, 4)
     request = Request(
         MaxPooling((2, 2), (2, 2), (0, 0)),
         "forward",
-        {"bottom0": shape, "top0": (2, 16, 2, 2)},
+        {"bottom0": shape, "top0": (2, 5, 2, 2)},
         training=False,
     )
     description = engine.describe(request)
-    image, top = rng.random(shape, np.float32), np.zeros((2, 16, 2, 2), np.float32)
+    image, top = rng.random(shape, np.float32), np.zeros((2, 5, 2, 2), np.float32)
     scratch = allocate(description.scratch)
     call = engine.bind(request, description, {"bottom0": image, "top0": top}, scratch)
-    right = image.reshape(2, 16, 2, 2, 2, 2).max(axis=(3, 5))
+    right = image.reshape(2, 5, 2, 2, 2, 2).max(axis=(3, 5))
     del image, request, description, scratch
     gc.collect()
     call()
     np.testing.assert_array_equal(top, right)
+
+
+def test_a_plain_bottom_is_pooled_in_blocks_where_its_channels_fill_them(engine):
+    def layouts(channels):
+        shapes = {"bottom0": (2, channels, 4, 4), "top0": (2, channels, 2, 2)}
+        operation = MaxPooling((2, 2), (2, 2), (0, 0))
+        return engine.describe(Request(operation, "forward", shapes)).layouts
+
+    assert {layouts(16)[p].name for p in ("bottom0", "top0")} <= {"aBcd16b", "aBcd8b"}
+    assert {layouts(5)[p].name for p in ("bottom0", "top0")} == {"plain"}
 
 
 def test_describing_needs_no_arrays_and_repeats(engine):
