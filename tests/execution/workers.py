@@ -19,9 +19,9 @@ def train(solver, settings, ranks, work):
     weights, faults = {}, []
 
     def run(rank):
+        client = Client(RemoteStore(host.link(rank), rank, ranks))
         try:
             message = prototxt.read_solver(solver).message
-            client = Client(RemoteStore(host.link(rank), rank, ranks))
             trainer = Trainer(message, solver, settings(rank, ranks), client=client)
             work(trainer)
             trainer.training.settle()
@@ -30,6 +30,7 @@ def train(solver, settings, ranks, work):
             trainer.close()
         except BaseException as error:
             faults.append(error)
+            client.shutdown(failed=True)
             host.lose(rank, str(error))
 
     threads = [

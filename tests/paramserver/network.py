@@ -12,6 +12,7 @@ from collections import deque
 from geeps_caffe.device.array import allocate
 from geeps_caffe.paramserver import Client, RemoteStore
 from geeps_caffe.paramserver.host import Host
+from tests.paramserver.programs import leaving
 
 
 class Killed(BaseException):
@@ -59,9 +60,8 @@ class Worker:
             store = RemoteStore(
                 link, self.rank, network.ranks, None, network.read_my_writes
             )
-            client = Client(store, network.overlap)
-            self.outcome = self.program(client)
-            client.shutdown()
+            with leaving(Client(store, network.overlap)) as client:
+                self.outcome = self.program(client)
         except Killed:
             self.outcome = "killed"
         except Exception as error:
@@ -84,6 +84,12 @@ class Worker:
     def go_on(self):
         self.turn.release()
         self.network.turn.acquire()
+
+    def kill(self):
+        """Its thread ends at once; what it sent last is lost."""
+        self.killed = True
+        self.up.clear()
+        self.go_on()
 
 
 class Network:
@@ -114,6 +120,13 @@ class Network:
 
     def run(self, kill_after=None, victim=1):
         """Until all have finished; kills a rank after so many events."""
+        try:
+            self.proceed(kill_after, victim)
+        finally:
+            self.end_threads()
+        return [w.outcome for w in self.workers]
+
+    def proceed(self, kill_after, victim):
         events = 0
         while not all(w.finished for w in self.workers):
             choices = list(self.choices())
@@ -124,7 +137,13 @@ class Network:
             events += 1
             if events == kill_after:
                 self.kill(self.workers[victim])
-        return [w.outcome for w in self.workers]
+
+    def end_threads(self):
+        """Those of workers that have not finished too: the run is over."""
+        for worker in self.workers:
+            if not worker.finished:
+                worker.kill()
+            worker.thread.join()
 
     def choices(self):
         for worker in self.workers:
@@ -149,12 +168,9 @@ class Network:
         self.post(self.host.lost(worker.rank, "it was killed"))
 
     def end(self, worker):
-        """Its thread ends at once; what it sent last is lost."""
         self.killed.add(worker.rank)
         self.names_of_killed.append(f"lost rank {worker.rank} ")
-        worker.killed = True
-        worker.up.clear()
-        worker.go_on()
+        worker.kill()
 
     def describe(self):
         return str([(w.rank, w.finished, w.waiting, len(w.up)) for w in self.workers])

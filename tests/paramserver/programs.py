@@ -1,6 +1,19 @@
 """Small programs on the GeePS client, for tests of stores and clients."""
 
+from contextlib import contextmanager
+
 import numpy as np
+
+
+@contextmanager
+def leaving(client):
+    """The client leaves at the end; as one that failed, if its program does."""
+    try:
+        yield client
+    except BaseException:
+        client.shutdown(failed=True)
+        raise
+    client.shutdown()
 
 
 class Program:

@@ -11,6 +11,7 @@ from geeps_caffe.paramserver import Client, RemoteStore, Scheme, Table
 from geeps_caffe.paramserver.memory import Memory, nbytes
 from geeps_caffe.paramserver.transport.inproc import InprocHost
 from geeps_caffe.solvers import Hyper
+from tests.paramserver.programs import leaving
 
 PATIENCE = 60  # seconds until a stuck test is called so
 TABLES = (Table("a", 300), Table("b", 5, dtype="float64"))
@@ -39,32 +40,36 @@ def test_tables_with_slack_are_refused():
         Scheme((Table("a", 3, slack=1),), gathered=True)
 
 
+def steps(client, gathered, reduce, update_of):
+    """A worker's run; its weights in the end."""
+    hyper = Hyper(rate=0.5, momentum=0.9)
+    client.create_tables(TABLES, "SGD", reduce, hyper, gathered)
+    client.begin_virtual_iteration()
+    handles, sends = [], []
+    for table in TABLES:
+        handles.append(client.virtual_pre_update(table.name))
+        sends.append(client.virtual_update(handles[-1]))
+    client.virtual_clock()
+    client.finish_virtual_iteration()
+    client.start_iterations()
+    for clock in range(CLOCKS):
+        for handle, send, table in zip(handles, sends, TABLES, strict=True):
+            update = client.pre_update(handle)
+            update[...] = update_of(client.rank, clock, table)
+            client.update(send)
+        client.clock()
+    client.barrier()
+    return [np.array(client.values(t.name)) for t in TABLES]
+
+
 def train(workers, gathered, reduce, update_of):
     """Each worker's weights in the end."""
     host, found, faults = InprocHost(workers), {}, []
 
     def run(rank):
-        client = Client(RemoteStore(host.link(rank), rank, workers))
         try:
-            hyper = Hyper(rate=0.5, momentum=0.9)
-            client.create_tables(TABLES, "SGD", reduce, hyper, gathered)
-            client.begin_virtual_iteration()
-            handles, sends = [], []
-            for table in TABLES:
-                handles.append(client.virtual_pre_update(table.name))
-                sends.append(client.virtual_update(handles[-1]))
-            client.virtual_clock()
-            client.finish_virtual_iteration()
-            client.start_iterations()
-            for clock in range(CLOCKS):
-                for handle, send, table in zip(handles, sends, TABLES, strict=True):
-                    update = client.pre_update(handle)
-                    update[...] = update_of(rank, clock, table)
-                    client.update(send)
-                client.clock()
-            client.barrier()
-            found[rank] = [np.array(client.values(t.name)) for t in TABLES]
-            client.shutdown()
+            with leaving(Client(RemoteStore(host.link(rank), rank, workers))) as client:
+                found[rank] = steps(client, gathered, reduce, update_of)
         except BaseException as error:
             faults.append(error)
             host.lose(rank, str(error))

@@ -60,8 +60,8 @@ class TimedNetwork(ClusterNetwork):
         self.free[sender] = self.seconds + len(bytes(letter.payload)) / self.rate
         self.later(self.free[sender], lambda: self.deliver(sender, receiver, lane))
 
-    def run(self):
-        """Until all have finished; returns their outcomes."""
+    def proceed(self, kill_after, victim):
+        """Until all have finished; nobody is killed."""
         self.woken = set()
         while not all(worker.finished for worker in self.workers):
             event = next(iter(self.choices()), None)
@@ -70,7 +70,6 @@ class TimedNetwork(ClusterNetwork):
                 continue
             assert self.events, "deadlock: " + self.describe()
             self.pass_time()
-        return [worker.outcome for worker in self.workers]
 
     def pass_time(self):
         computing = set(self.computing)
