@@ -1,6 +1,6 @@
 """Convolution, forward and backward."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Request
@@ -11,9 +11,29 @@ from geeps_caffe.engines.onednn.weighted import Maker, Weighted, backward, forwa
 from geeps_caffe.engines.operations import Convolution, Deconvolution, Window
 
 _FEW_CHANNELS = 4  # their gradient in blocks of 16 channels is mostly padding
-#: Where blocks make so much more arithmetic, they are slower than channels last.
-#: (LeNet's conv2, 20 to 50 channels: twice the work; a step took 9.1 ms, now 7.8.)
-_WASTE, _BLOCK, _GOOD = 1.5, 16, "brgconv:avx512"
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Where blocks of channels make so much padding that channels last are faster.
+
+    Named by the vector instructions in the names of oneDNN's code.
+    """
+
+    vectors: str
+    block: int  # channels
+    waste: float  # how many times the arithmetic must grow
+    forward: str  # how the code must be called that is fast with channels last
+    plain: tuple[int, ...]  # numbers of channels for which there is code of its own
+
+
+_BLOCKS = (
+    #: LeNet's conv2, 20 to 50 channels: twice the work; a step took 9.1 ms, then 7.8.
+    _Blocks("avx512", 16, 1.5, "brgconv:avx512", (1, 2, 3)),
+    #: The params' gradient of LeNet's conv1, 1 to 20 channels: 5.4 ms, then 0.7; the
+    #: passes of conv2 together 7.8 and 6.6.
+    _Blocks("avx2", 8, 1.2, "", (3,)),
+)
 
 
 def make_convolution(kit: Kit, request: Request) -> Recipe | None:
@@ -36,30 +56,41 @@ def make_convolution(kit: Kit, request: Request) -> Recipe | None:
         view((outputs,)) if operation.bias else None,
         plain_bottom_diff=channels < _FEW_CHANNELS,
     )
-    many = operation.group == 1 and channels >= _FEW_CHANNELS
-    if many and _padding(channels, outputs) >= _WASTE:
-        what = _channels_last(kit, what)
+    if operation.group == 1:
+        what = _best(kit, what, channels, outputs)
     return (forward if request.direction == "forward" else backward)(kit, request, what)
 
 
-def _padding(channels: int, outputs: int) -> float:
+def _best(kit: Kit, what: Weighted, channels: int, outputs: int) -> Weighted:
+    """Channels last where they are faster than blocks, if oneDNN has code for that."""
+    last = replace(what, channels_last=True, plain_bottom_diff=False)
+    for blocks in _BLOCKS:
+        padded = _padding(channels, outputs, blocks.block)
+        if channels in blocks.plain or padded < blocks.waste:
+            continue
+        if _has_code(kit, last, blocks):
+            return last
+    return what
+
+
+def _padding(channels: int, outputs: int, block: int) -> float:
     """How many times the arithmetic grows where channels come in blocks."""
-    padded = -(-channels // _BLOCK) * -(-outputs // _BLOCK) * _BLOCK**2
+    padded = -(-channels // block) * -(-outputs // block) * block**2
     return padded / (channels * outputs)
 
 
-def _channels_last(kit: Kit, what: Weighted) -> Weighted:
-    """The same without padded channels, where oneDNN has good code for that."""
-    found = replace(what, channels_last=True)
-    make = Maker(replace(kit, post_ops=()), found)
+def _has_code(kit: Kit, what: Weighted, blocks: _Blocks) -> bool:
+    """Whether all passes have code for these vectors."""
+    make = Maker(replace(kit, post_ops=()), what)
     hint = make.forward(make.weights())
-    if hint is None or not hint.implementation.startswith(_GOOD):
-        return what
+    if hint is None or not hint.implementation.startswith(blocks.forward):
+        return False
     passes = (
+        hint,
         make.backward_weights(make.weights(), what.bias is not None, hint),
         make.backward_data(make.weights(), make.top(), hint),
     )
-    return found if all(p and "avx512" in p.implementation for p in passes) else what
+    return all(p and blocks.vectors in p.implementation for p in passes)
 
 
 def geometry(operation: Convolution | Deconvolution) -> tuple[Window, ...]:
