@@ -3,18 +3,27 @@
 oneDNN cuts an inner product's sum over inputs among its threads where records are few,
 and into pieces that depend on their number. In parts of one shape, each made by one
 thread, a record's result is the same bits in any batch and on any number of threads.
+
+In its plain matrix product the order also depends on a record's place among the others.
+There part g of n has the records g, g + n, ..., which have the same places in a part of
+any batch that N workers share; they are copied together and back.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
-from geeps_caffe.device.array import Array, aligned, count
+import numpy as np
+
+from geeps_caffe.device.array import Array, Shape, aligned, count
 from geeps_caffe.engines.engine import Call, Description, Lanes, Layout, Request
 from geeps_caffe.engines.one_lane import share
+from geeps_caffe.engines.onednn.constants import FLOAT_BYTES
 
 WORTH = 1 << 21  # products that are worth it to wake another thread
 
 _RECORDS = ("bottom0", "bottom0.diff", "top0", "top0.diff")
+_BY_PLACE = "x64:gemm"  # in the name of code whose bits depend on a record's place
 
 
 def describe_parts(lanes: Lanes, request: Request) -> Description | None:
@@ -29,7 +38,7 @@ def describe_parts(lanes: Lanes, request: Request) -> Description | None:
         if port in layouts:
             assert layouts[port].plain, f"{port}: records don't lie one by one"
             layouts[port] = Layout("plain", layouts[port].nbytes * request.parts)
-    scratch = _lanes(lanes, request) * aligned(found.scratch)
+    scratch = _lanes(lanes, request) * _Lane.nbytes(request, found)
     return replace(found, layouts=layouts, scratch=scratch)
 
 
@@ -41,17 +50,75 @@ def bind_parts(
     scratch: Array | None,
 ) -> Call:
     """The call that makes all passes, side by side."""
-    part, used = _part(request), _lanes(lanes, request)
+    used = _lanes(lanes, request)
     size = description.scratch // used
-    own = replace(description, scratch=size)
     rows: list[list[Call]] = []
-    for lane in range(used):
-        work = None if scratch is None else scratch[lane * size : (lane + 1) * size]
+    for number in range(used):
+        work = None if scratch is None else scratch[number * size : (number + 1) * size]
+        lane = _Lane(lanes, number, request, description, arrays, work)
         rows.append([])
-        for i in share(request.parts, lane, used):
-            views = _views(arrays, request, i)
-            rows[-1].append(lanes.bind(lane, part, own, views, work))
+        for part in share(request.parts, number, used):
+            rows[-1] += lane.of(part)
     return lanes.abreast(rows)
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """One thread's memory, and the calls for parts on it."""
+
+    lanes: Lanes
+    number: int
+    request: Request
+    description: Description
+    arrays: Mapping[str, Array]
+    scratch: Array | None
+
+    @classmethod
+    def nbytes(cls, request: Request, description: Description) -> int:
+        """Of a lane's scratch: records that are copied together, and the engine's."""
+        copied = cls._copied(request, description)
+        shapes = _part(request).shapes
+        blocks = (aligned(count(shapes[port]) * FLOAT_BYTES) for port in copied)
+        return sum(blocks) + aligned(description.scratch)
+
+    @staticmethod
+    def _copied(request: Request, description: Description) -> list[str]:
+        if _BY_PLACE not in description.implementation:
+            return []
+        return [p for p in _RECORDS if p in description.layouts and p in request.shapes]
+
+    def of(self, part: int) -> list[Call]:
+        """The calls that make one part."""
+        request, copied = self.request, self._copied(self.request, self.description)
+        own = _part(request)
+        views, before, after, start = dict(self.arrays), [], [], 0
+        for port in _RECORDS:
+            if port not in self.arrays:
+                continue
+            if port not in copied:
+                n = own.shapes[port][0]
+                views[port] = self.arrays[port][part * n : (part + 1) * n]
+                continue
+            views[port] = self._block(start, own.shapes[port])
+            start += aligned(views[port].nbytes)
+            records = self.arrays[port][part :: request.parts]
+            if _is_written(request, port):
+                after.append(partial(np.copyto, records, views[port]))
+            else:
+                before.append(partial(np.copyto, views[port], records))
+        work = None if self.scratch is None else self.scratch[start:]
+        found = replace(self.description, scratch=0 if work is None else work.size)
+        call = self.lanes.bind(self.number, own, found, views, work)
+        return [*before, call, *after]
+
+    def _block(self, start: int, shape: Shape) -> Array:
+        assert self.scratch is not None
+        stop = start + count(shape) * FLOAT_BYTES
+        return self.scratch[start:stop].view(np.float32).reshape(shape)
+
+
+def _is_written(request: Request, port: str) -> bool:
+    return port == ("top0" if request.direction == "forward" else "bottom0.diff")
 
 
 def _part(request: Request) -> Request:
@@ -63,18 +130,6 @@ def _part(request: Request) -> Request:
             records, *rest = shapes[port]
             shapes[port] = (records // request.parts, *rest)
     return replace(request, shapes=shapes, given=given, parts=0)
-
-
-def _views(
-    arrays: Mapping[str, Array], request: Request, part: int
-) -> dict[str, Array]:
-    """The arrays of one part."""
-    views = dict(arrays)
-    for port in _RECORDS:
-        if port in arrays:
-            records = request.shapes[port][0] // request.parts
-            views[port] = arrays[port][part * records : (part + 1) * records]
-    return views
 
 
 def _lanes(lanes: Lanes, request: Request) -> int:

@@ -29,6 +29,7 @@ class Weighted:
     plain_bottom: bool = False  # else oneDNN chooses
     plain_top: bool = False
     plain_bottom_diff: bool = False
+    plain_weights: bool = False
     channels_last: bool = False  # bottom and top: no channels are padded
 
 
@@ -49,8 +50,11 @@ class Maker:
         return self._free(self.what.top, self.what.plain_top)
 
     def weights(self) -> Md:
-        """The weights as oneDNN likes them."""
-        return self.api.any(self.what.weights.logical)
+        """The weights, plain or as oneDNN likes them."""
+        view = self.what.weights
+        if self.what.plain_weights:
+            return self.api.permuted(self.api.plain(view.dims), view.order)
+        return self.api.any(view.logical)
 
     def bias(self) -> Md | None:
         """The bias, where there is one."""
