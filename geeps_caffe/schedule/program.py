@@ -57,6 +57,8 @@ class Program:
     reserved: frozenset[str] = frozenset()
     #: Copies that were made so far, by array and name of their layout.
     copies: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: Copy -> the node and the half, forward or backward, that it was made for last.
+    _copied_at: dict[str, tuple[int, bool]] = field(default_factory=dict)
     #: For each instruction, the index of the node that it serves.
     owners: list[int] = field(default_factory=list)
     #: The node that is being compiled.
@@ -111,27 +113,35 @@ class Program:
         array = self.arrays[name]
         if array.layout.name == layout.name:
             return name
-        if (name, layout.name) not in self.copies:
-            copy = self.add(
-                f"{name}@{layout.name}", array.shape, layout, dtype=array.dtype
-            )
-            self.copies[name, layout.name] = copy
-            self.emit(Reorder(name, copy))
-        elif self.options.keep_all and self.arrays[name].home != "arena":
-            # Python may change a param and run only the layers from here on
-            self.emit(Reorder(name, self.copies[name, layout.name]))
-        return self.copies[name, layout.name]
+        return self._copied(name, layout.name, array.shape, layout)
 
     def reshaped(self, name: str, shape: Shape) -> str:
         """The array itself, or a copy in C order that has another shape."""
         array = self.arrays[name]
         if array.shape == tuple(shape):
             return name
-        if (name, str(shape)) not in self.copies:
-            copy = self.add(f"{name}@{shape}", shape, dtype=array.dtype)
-            self.copies[name, str(shape)] = copy
-            self.emit(Reorder(name, copy))
-        return self.copies[name, str(shape)]
+        return self._copied(name, str(shape), shape)
+
+    def _copied(
+        self, name: str, kind: str, shape: Shape, layout: Layout | None = None
+    ) -> str:
+        """A copy of an array, made once.
+
+        Python may change an array and run only the layers from here on; where it may,
+        each layer copies anew, forward and backward.
+        """
+        place = (self.node, self.backward_start > 0)
+        made = self.copies.get((name, kind))
+        if made is None:
+            made = self.add(
+                f"{name}@{kind}", shape, layout, dtype=self.arrays[name].dtype
+            )
+            self.copies[name, kind] = made
+        elif not self.options.keep_all or self._copied_at[made] == place:
+            return made
+        self._copied_at[made] = place
+        self.emit(Reorder(name, made))
+        return made
 
     def plain(self, name: str) -> str:
         """The array in C order."""

@@ -17,6 +17,24 @@ layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
 """
 
 
+COPIED = """
+name: "copied"
+force_backward: true
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 16 dim: 16 dim: 4 dim: 4 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 16 kernel_size: 3
+    weight_filler { type: "xavier" } } }
+layer { name: "one" type: "InnerProduct" bottom: "conv" top: "one"
+  param { name: "w" share_mode: PERMISSIVE }
+  inner_product_param { num_output: 8 bias_term: false
+    weight_filler { type: "xavier" } } }
+layer { name: "two" type: "InnerProduct" bottom: "one" top: "two"
+  param { name: "w" share_mode: PERMISSIVE }
+  inner_product_param { num_output: 64 bias_term: false } }
+"""
+
+
 @pytest.fixture(params=["reference", "onednn"])
 def engine(request):
     return request.param
@@ -59,6 +77,26 @@ def test_a_part_of_the_net_runs(tmp_path, engine, rng):
     wanted = net.params["ip"][0].data.sum(axis=1) + net.params["ip"][1].data
     np.testing.assert_allclose(out, np.stack([wanted, wanted]), 1e-4, 1e-5)
     assert set(net.forward(end="conv")) == {"conv"}
+
+
+def test_backward_reads_what_python_has_written_since_forward(tmp_path, engine, rng):
+    """Of blobs and params that layers read as copies in another layout or shape."""
+    file = tmp_path / "net.prototxt"
+    file.write_text(COPIED)
+    net = caffe.Net(str(file), caffe.TRAIN, engine=engine)
+    net.forward(data=rng.standard_normal((16, 16, 4, 4)))
+    conv = rng.standard_normal((16, 16, 2, 2))
+    weights = rng.standard_normal((8, 64))
+    diff = rng.standard_normal((16, 64))
+    net.blobs["conv"].data[...] = conv
+    net.params["one"][0].data[...] = weights
+    net.blobs["two"].diff[...] = diff
+    net.backward()
+    below = diff @ weights.reshape(64, 8)
+    np.testing.assert_allclose(net.blobs["one"].diff, below, 1e-3, 1e-4)
+    both = below.T @ conv.reshape(16, 64)
+    both += (diff.T @ net.blobs["one"].data).reshape(8, 64)
+    np.testing.assert_allclose(net.params["one"][0].diff, both, 1e-3, 1e-3)
 
 
 def test_gradients_add_up_until_they_are_cleared(tmp_path, engine, rng):
