@@ -28,6 +28,17 @@ def corpus():
     return Path(place)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def processes_share_what_they_compile(tmp_path_factory):
+    """Where Python keeps no bytecode, each of hundreds would compile all modules."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+            patch.delenv("PYTHONDONTWRITEBYTECODE")
+            place = tmp_path_factory.mktemp("compiled")
+            patch.setenv("PYTHONPYCACHEPREFIX", str(place))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def users_modules_are_forgotten(tmp_path_factory):
     """Python layers that a test wrote into its folder are no one else's."""
