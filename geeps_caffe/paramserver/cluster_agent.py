@@ -55,7 +55,6 @@ class ClusterAgent(Agent):
         self._others = tuple(self.host.places.others)
         self._flags: Outgoing = []  # for local workers
         self._flags_since = 0.0
-        self._arrived = False  # something has; there may be more
         self._late: list[Callable[[], Outgoing]] = []
         descriptors = network.descriptors()
         self._blind = not descriptors
@@ -67,7 +66,7 @@ class ClusterAgent(Agent):
         if self._late:
             self._catch_up()
             self._flush()
-        if self._arrived:
+        if self._network.more:
             wait = 0.0
         elif self._patient_since is not None or self._flags:
             wait = min(wait, PATIENCE_SECONDS)
@@ -91,7 +90,7 @@ class ClusterAgent(Agent):
     def _hear_all(self) -> None:
         for _ in range(MOST_LOOKS):
             super()._hear_all()
-            if not self._arrived:
+            if not self._network.more:
                 break
         self._catch_up()
 
@@ -106,8 +105,8 @@ class ClusterAgent(Agent):
         if not self._flags:
             self._flags_since = time.monotonic()
         self._flags += flags
-        if urgent := [told for told in out if not isinstance(told[1], Flags)]:
-            self._send_all(urgent)
+        if len(flags) < len(out):
+            self._send_all([told for told in out if not isinstance(told[1], Flags)])
 
     def _send_all(self, urgent: Outgoing) -> None:
         """Flags that have waited, and these messages."""
@@ -119,21 +118,18 @@ class ClusterAgent(Agent):
 
     def _dispatch(self) -> None:
         """Send what can be."""
-        now = time.monotonic()
-        if self._flags and now - self._flags_since > PATIENCE_SECONDS:
+        if self._flags and time.monotonic() - self._flags_since > PATIENCE_SECONDS:
             self._send_all([])
-        for host in self._others:
-            self._post(host)
+        if self.host.outbox:
+            for host in self._others:
+                self._post(host)
         if not self.host.outbox:
             self._patient_since = None
 
     def _collect(self) -> None:
         """Take some of what has come; numbers, for which somebody waits, first."""
         arrived = self._network.receive()
-        self._arrived = bool(arrived)
-        if not arrived:
-            return
-        now = time.monotonic()
+        now = time.monotonic() if arrived else 0.0
         for host, message, data in arrived:
             if isinstance(message, NUMBERS):
                 self._send(self.host.hear(host, message, data, now))

@@ -279,17 +279,18 @@ class RemoteStore:
             self._take(self._next_message(what), what)
 
     def _next_message(self, what: str) -> Message:
-        me = f"rank {self.rank} (process {os.getpid()})"
         try:
             message = self._link.receive(self._limits.silence)
         except PeerLost as error:
-            raise PeerLost(f"{me} waited for {what}: {error}") from error
+            raise self._lost(what, str(error)) from error
         if message is None:
-            raise PeerLost(
-                f"{me} waited for {what}: no sign of life from the host agent for "
-                f"{self._limits.silence:g} s"
-            )
+            silence = f"{self._limits.silence:g} s"
+            raise self._lost(what, f"no sign of life from the host agent for {silence}")
         return message
+
+    def _lost(self, what: str, reason: str) -> PeerLost:
+        me = f"rank {self.rank} (process {os.getpid()})"
+        return PeerLost(f"{me} waited for {what}: {reason}")
 
     def _take(self, message: Message, what: str) -> None:
         match message:

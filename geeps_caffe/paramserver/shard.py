@@ -9,6 +9,7 @@ due; `work` does the arithmetic, one table at a time, the one needed first first
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,14 +48,16 @@ class _Table:
         return min(self.applied)
 
 
-@dataclass(order=True, frozen=True)
-class _Job:
-    """An update that can be applied; the order is the order of work."""
+class _Job(NamedTuple):
+    """An update that can be applied; the first three fields are the order of work.
+
+    No two jobs have the same.
+    """
 
     clock: int
     table: int
     worker: int  # -1: of all workers
-    clipping: Clipping | None = field(default=None, compare=False)
+    clipping: Clipping | None = None
 
 
 class Shard:
@@ -186,8 +189,9 @@ class Shard:
             return [], Reduction("sum", [1.0])
         weights = [pushes[w].weight if w in pushes else 1.0 for w in self._ranks]
         updates = [self._memory.update(w, table, clock) for w in self._ranks]
-        for worker in set(self._ranks) - set(pushes):
-            updates[worker].fill(0)
+        for worker in self._ranks:
+            if worker not in pushes:
+                updates[worker].fill(0)
         return updates, Reduction(self._scheme.reduce_of(table), weights)
 
     @property

@@ -77,12 +77,12 @@ class Table:
         """Whole rows that hold all elements."""
         return -(-self.size // self.row_width)
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Elements of all rows, the padding of the last one included."""
         return self.rows * self.row_width
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of all rows."""
         return self.elements * np.dtype(self.dtype).itemsize

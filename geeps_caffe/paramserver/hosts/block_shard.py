@@ -6,6 +6,7 @@ As `shard.Shard`, but piece by piece, as the parts come from other hosts.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
@@ -25,21 +26,25 @@ class _Clock:
 
     shares: dict[int, Share | None] = field(default_factory=dict)  # None: no update
     weights: dict[int, float] = field(default_factory=dict)
+    nothing: int = 0  # sources without an update
     parts: list[dict[int, Array]] = field(default_factory=list)  # by piece, source
     used: int = 0  # pieces that were applied alone
 
 
-@dataclass(order=True, frozen=True)
-class _Job:
+class _Job(NamedTuple):
+    """A piece that can be applied; the first four fields are the order of work.
+
+    No two jobs have the same.
+    """
+
     clock: int
     table: int
     piece: int
     source: int = -1
-    clipping: Clipping | None = field(default=None, compare=False)
+    clipping: Clipping | None = None
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(NamedTuple):
     """A piece has a clock in it: of all sources (-1) or of one."""
 
     table: int
@@ -135,6 +140,7 @@ class BlockShard:
         entry = self._entry(table, clock)
         self._clocked.take_nothing(source, table, clock, source in entry.shares)
         entry.shares[source] = None
+        entry.nothing += 1
         entry.weights[source] = weight
         for piece in range(len(self._pieces[table])):
             self._look(table, clock, piece, source)
@@ -185,8 +191,7 @@ class BlockShard:
         entry = self._clocks[table].get(clock)
         if entry is None:
             return False
-        nothing = sum(share is None for share in entry.shares.values())
-        return nothing + len(entry.parts[piece]) == self._hosts
+        return entry.nothing + len(entry.parts[piece]) == self._hosts
 
     # Clipping
 
@@ -268,7 +273,7 @@ class BlockShard:
         if reduce == "mean" and sum(weights) <= 0:
             # nobody counts: as if all counted alike, like `Reduction`
             weights = [1.0] * len(weights)
-            shares = [replace(share, factor=1.0) for share in shares]
+            shares = [share._replace(factor=1.0) for share in shares]
         factors = [share.factor for share in shares]
         reduction = Reduction.of_parts(reduce, factors, weights)
         return [entry.parts[piece][s] for s in sources], reduction, shares[0]

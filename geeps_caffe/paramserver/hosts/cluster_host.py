@@ -124,8 +124,9 @@ class ClusterHost:
         """
         if self.failure is not None:
             return True
-        farewells = any(self.outbox.is_first(host) for host in self.places.others)
-        return self._said_gone and self._peers.all_done and not farewells
+        if not self._said_gone or not self._peers.all_done:
+            return False
+        return not any(self.outbox.is_first(host) for host in self.places.others)
 
     def has_left(self, rank: int) -> bool:
         """Whether a local worker said goodbye."""
@@ -177,6 +178,8 @@ class ClusterHost:
         return self._ranked(self._tables.receive(worker, message))
 
     def _ranked(self, out: Outgoing) -> Outgoing:
+        if not out:
+            return out
         first = self.places.local[0]
         return [(first + worker, message) for worker, message in out]
 

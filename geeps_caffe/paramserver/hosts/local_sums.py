@@ -1,7 +1,7 @@
 """The updates of one host's workers as one: what the host sends to the shards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """What a source's sum means for the reduced update; see `peer_messages.Part`."""
 
     iteration: int
@@ -51,8 +50,9 @@ class LocalSums:
 
     def begin(self, table: int, clock: int, pushes: dict[int, Push]) -> None:
         """Zero the updates of workers that have none in this clock."""
-        for worker in set(self._workers) - set(pushes):
-            self._memory.update(worker, table, clock).fill(0)
+        for worker in self._workers:
+            if worker not in pushes:
+                self._memory.update(worker, table, clock).fill(0)
 
     def sum(
         self, table: int, clock: int, where: slice, pushes: dict[int, Push]

@@ -71,6 +71,7 @@ class MpiNetwork:
                 f"{places.hosts} hosts; start one process a host"
             )
         self._sent: dict[int, list[_Sent]] = {host: [] for host in places.others}
+        self.more = False
 
     def send(self, host: int, outbox: Outbox) -> bool:
         """At most a few letters are on their way to a host."""
@@ -93,6 +94,7 @@ class MpiNetwork:
         found: list[Arrived] = []
         while len(found) < AT_ONCE and self._world.Iprobe(tag=HEAD):
             found.append(self._take())
+        self.more = bool(found)
         return found
 
     def _take(self) -> Arrived:

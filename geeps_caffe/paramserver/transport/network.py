@@ -27,7 +27,13 @@ class Ended:
 
 
 class Network(Protocol):
-    """This host's connections to all others. No call waits."""
+    """This host's connections to all others. No call waits.
+
+    `more` says whether there may be letters that the last `receive` has not taken and
+    no descriptor will tell of.
+    """
+
+    more: bool
 
     def send(self, host: int, outbox: Outbox) -> bool:
         """Take some letters from an outbox and send them, large ones without a copy.

@@ -70,7 +70,7 @@ class ZeroMqNetwork:
         self._guests = Guests(places, passport, channels, self._answer)
         self._ended: list[Ended] = []
         self._by_descriptor: dict[int, Any] = {}
-        self._news = False  # the inlet has something
+        self.more = False  # the inlet has something
         self._ways = {
             host: [
                 make_way(self._context, host, addresses[host], key)
@@ -98,9 +98,9 @@ class ZeroMqNetwork:
         To ask a socket costs system calls, so it is asked only now.
         """
         socket = self._by_descriptor[descriptor]
-        ready = int(socket.getsockopt(self._events))
+        ready = socket.getsockopt(self._events)
         if socket is self._inlet:
-            self._news = bool(ready & self._in)
+            self.more = bool(ready & self._in)
         elif socket in self._by_socket and ready & self._out:
             self._by_socket[socket].full = False
 
@@ -149,7 +149,7 @@ class ZeroMqNetwork:
 
     def _way(self, host: int, letter: Letter) -> Way:
         ways = self._ways[host]
-        return ways[letter.lane % len(ways)]
+        return ways[letter.lane % len(ways)] if len(ways) > 1 else ways[0]
 
     def _small(self, host: int, way: Way, outbox: Outbox) -> list[Letter]:
         """Small letters for one way that follow each other, taken."""
@@ -178,14 +178,14 @@ class ZeroMqNetwork:
         self._doorman.look()
         found: list[Arrived] = []
         for _ in range(AT_ONCE):
-            if not self._news:
+            if not self.more:
                 break
             found += self._take()
-            self._look_for_news()
+            self._look_for_more()
         return found
 
-    def _look_for_news(self) -> None:
-        self._news = bool(int(self._inlet.getsockopt(self._events)) & self._in)
+    def _look_for_more(self) -> None:
+        self.more = bool(self._inlet.getsockopt(self._events) & self._in)
 
     def _take(self) -> list[Arrived]:
         """What is in the next message, which is there."""
@@ -214,7 +214,7 @@ class ZeroMqNetwork:
         answer = [stranger, write_head(Failed(True)), reason.encode()]
         with contextlib.suppress(zmq.ZMQError):  # it is gone already, or reads nothing
             self._inlet.send_multipart(answer, zmq.DONTWAIT)
-        self._look_for_news()  # sending may have read what the descriptor would tell
+        self._look_for_more()  # sending may have read what the descriptor would tell
 
     # Ends
 
@@ -241,7 +241,7 @@ class ZeroMqNetwork:
                 note(Ended(way.host, event.what, True))
             elif event.disconnected and way.greeted:
                 note(Ended(way.host, "its connection was closed"))
-        while (ready := int(way.socket.getsockopt(self._events))) & self._in:
+        while (ready := way.socket.getsockopt(self._events)) & self._in:
             parts = way.socket.recv_multipart()
             note(Ended(way.host, parts[-1].decode(errors="replace"), True))
         way.full = not ready & self._out

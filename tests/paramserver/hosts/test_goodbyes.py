@@ -171,13 +171,15 @@ def test_an_answer_to_a_goodbye_that_was_not_said_is_refused():
 class Letters:
     """A network in which these letters of host 1 have come, a few at a time."""
 
+    more = True
+
     def __init__(self, letters):
         self.letters = deque(letters)
 
     def receive(self):
-        if not self.letters:
-            return []
-        return [self.letters.popleft()]
+        letter = self.letters.popleft()
+        self.more = bool(self.letters)
+        return [letter]
 
     def send(self, host, outbox):
         outbox.take(host)
