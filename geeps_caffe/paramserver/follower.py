@@ -31,7 +31,8 @@ class Follower:
             ParameterServerError: says which call was expected and which came.
         """
         access = self._accesses[self._place]
-        if access.kind is not kind or handle not in (None, access.handle):
+        other = handle is not None and handle != access.handle
+        if access.kind is not kind or other:
             self._refuse(kind, handle)
         self._place += 1
         if self._place == len(self._accesses):

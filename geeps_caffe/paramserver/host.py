@@ -89,22 +89,22 @@ class Host:
 
     def _take(self, rank: int, message: Message, now: float) -> Outgoing:
         match message:
+            case Push() | Pull():
+                return self._known_shard.receive(rank, message)
+            case Close():
+                self._members.moved(rank, now, message.clock)
+                out = self._known_shard.receive(rank, message)
+                return out + self._rendezvous.close(rank, message)
             case Beat():
                 return []
             case Hello():
                 return self._greet(rank, message, now)
             case Propose():
                 return self._propose(rank, message)
-            case Push() | Pull():
-                return self._known_shard.receive(rank, message)
             case Publish():  # no other host needs to be told
                 return [(rank, Published())]
             case Gather():
                 return [(rank, Gathered())]
-            case Close():
-                self._members.moved(rank, now, message.clock)
-                out = self._known_shard.receive(rank, message)
-                return out + self._rendezvous.close(rank, message)
             case Meet():
                 self._members.moved(rank, now)
                 return self._rendezvous.meet(rank, message)

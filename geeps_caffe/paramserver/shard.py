@@ -102,10 +102,9 @@ class Shard:
         Raises:
             ParameterServerError: the message breaks the rules (it says which).
         """
-        if isinstance(message, Push | Pull) and not self._has(message.table):
-            raise ParameterServerError(f"there is no table {message.table}")
         match message:
             case Push():
+                self._check(message.table)
                 self._push(worker, message)
             case Close(clock=clock):
                 for table, state in enumerate(self._tables):
@@ -113,6 +112,7 @@ class Shard:
                         whole = state.clock.advance(worker, clock)
                         self._note(worker, table, clock, whole)
             case Pull():
+                self._check(message.table)
                 return self._pull(worker, message)
             case _:
                 raise ParameterServerError(f"a shard can't take {message}")
@@ -135,8 +135,9 @@ class Shard:
         else:
             heapq.heappush(self._ready, _Job(clock, table, -1))
 
-    def _has(self, table: int) -> bool:
-        return 0 <= table < len(self._tables)
+    def _check(self, table: int) -> None:
+        if not 0 <= table < len(self._tables):
+            raise ParameterServerError(f"there is no table {table}")
 
     # Clipping: all tables of a clock must be there before any is used
 
@@ -235,6 +236,8 @@ class Shard:
     def _answer(self, table: int) -> Outgoing:
         """Renew the copies that the table is fresh enough for."""
         state = self._tables[table]
+        if not state.pulls:
+            return []
         due = [(w, pull) for w, pull in state.pulls if state.age >= pull.age]
         state.pulls = [(w, pull) for w, pull in state.pulls if state.age < pull.age]
         for worker, pull in due:

@@ -21,15 +21,16 @@ LONGEST = 64 << 20  # bytes; a scheme of a hundred thousand segments is far belo
 class _Code:
     kind: type[Any]
     write: Callable[[Any], bytes]
-    read: Callable[[bytes], Any]
+    read: Callable[[bytes | bytearray], Any]
 
 
 def _fixed(kind: type[Any], layout: str) -> _Code:
     struct = Struct("<" + layout)
+    make, unpack = tuple.__new__, struct.unpack  # as `kind._make`, without its check
     return _Code(
         kind,
         lambda message: struct.pack(*message),
-        lambda data: kind._make(struct.unpack(data)),
+        lambda data: make(kind, unpack(data)),
     )
 
 
@@ -49,7 +50,7 @@ def _write_meet(message: m.Meet) -> bytes:
     )
 
 
-def _read_meet(data: bytes) -> m.Meet:
+def _read_meet(data: bytes | bytearray) -> m.Meet:
     clock, numbers, targets = unpack_from("<qII", data)
     _check_size(data, 16 + 8 * numbers + 4 * targets)
     fields = unpack_from(f"<{numbers}d{targets}i", data, 16)
@@ -62,7 +63,7 @@ def _write_met(message: m.Met) -> bytes:
     return pack(f"<II{numbers}d{2 * pairs}i", numbers, pairs, *message.values, *flat)
 
 
-def _read_met(data: bytes) -> m.Met:
+def _read_met(data: bytes | bytearray) -> m.Met:
     numbers, pairs = unpack_from("<II", data)
     _check_size(data, 8 + 8 * numbers + 8 * pairs)
     fields = unpack_from(f"<{numbers}d{2 * pairs}i", data, 8)
@@ -75,12 +76,12 @@ def _write_publish(message: m.Publish) -> bytes:
     return pack(f"<{len(message.targets)}i", *message.targets)
 
 
-def _read_publish(data: bytes) -> m.Publish:
+def _read_publish(data: bytes | bytearray) -> m.Publish:
     _check_size(data, len(data) // 4 * 4)
     return m.Publish(unpack_from(f"<{len(data) // 4}i", data))
 
 
-def _check_size(data: bytes, expected: int) -> None:
+def _check_size(data: bytes | bytearray, expected: int) -> None:
     if len(data) != expected:
         raise error(f"{len(data)} bytes instead of {expected}")
 
@@ -154,7 +155,11 @@ def _read_frames(data: bytes | bytearray) -> tuple[list[m.Message], int]:
         start, stop = place + _HEAD_BYTES, place + _HEAD_BYTES + size
         if stop > end:
             break
-        found.append(_decode(number, bytes(data[start:stop])))
+        try:
+            found.append(_CODES[number].read(data[start:stop]))
+        except (error, ValueError) as fault:
+            kind = _CODES[number].kind.__name__
+            raise ParameterServerError(f"a broken {kind} frame: {fault}") from fault
         place = stop
     return found, place
 
@@ -169,14 +174,3 @@ def read_frame(data: bytes) -> m.Message:
     if len(found) != 1 or place != len(data):
         raise ParameterServerError(f"{len(data)} bytes are not one frame")
     return found[0]
-
-
-def _decode(number: int, body: bytes) -> m.Message:
-    code = _CODES[number]
-    try:
-        message: m.Message = code.read(body)
-    except (error, ValueError) as fault:
-        raise ParameterServerError(
-            f"a broken {code.kind.__name__} frame: {fault}"
-        ) from fault
-    return message

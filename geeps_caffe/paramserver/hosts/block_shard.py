@@ -80,6 +80,8 @@ class BlockShard:
         self._scheme, self._pieces = scheme, pieces
         self._hosts, self._ranks = hosts, ranks
         self._hyper = scheme.hyper
+        #: Whether each source's update of a table is applied when it comes.
+        self._alone = [table.slack == ASYNC for table in scheme.tables]
         work = Workspaces(scheme)
         self._appliers = [
             [
@@ -104,9 +106,14 @@ class BlockShard:
         self._norms = Norms(clipped, hosts) if scheme.hyper.clips else None
 
     @property
-    def urgent(self) -> tuple[int, int] | None:
-        """Clock and table of the next job, if there is one."""
-        return (self._ready[0].clock, self._ready[0].table) if self._ready else None
+    def busy(self) -> bool:
+        """Whether `work` has something to do."""
+        return bool(self._ready)
+
+    @property
+    def urgent(self) -> tuple[int, int]:
+        """Clock and table of the next job; there is one."""
+        return self._ready[0].clock, self._ready[0].table
 
     def take(
         self, source: int, table: int, clock: int, piece: int, share: Share, part: Array
@@ -155,7 +162,7 @@ class BlockShard:
         self, entry: _Clock, table: int, clock: int, source: int, share: Share
     ) -> None:
         for other, known in entry.shares.items():
-            if known is None or self._alone(table):
+            if known is None or self._alone[table]:
                 continue
             if (known.rate, known.iteration) != (share.rate, share.iteration):
                 raise ParameterServerError(
@@ -167,13 +174,9 @@ class BlockShard:
     def _name(self, table: int) -> str:
         return self._scheme.tables[table].name
 
-    def _alone(self, table: int) -> bool:
-        """Whether each source's update is applied when it comes."""
-        return self._scheme.tables[table].slack == ASYNC
-
     def _look(self, table: int, clock: int, piece: int, source: int) -> None:
         """Make a job of a piece that can be applied now."""
-        if self._alone(table):
+        if self._alone[table]:
             heapq.heappush(self._ready, _Job(clock, table, piece, source))
             return
         if not self._is_complete(table, clock, piece):
@@ -264,10 +267,14 @@ class BlockShard:
     ) -> tuple[list[Array], Reduction, Share | None]:
         """All sources' parts in their order; none and None if nobody has an update."""
         entry = self._clocks[table][clock]
-        sources = [s for s in range(self._hosts) if entry.shares[s] is not None]
-        shares = [share for s in sources if (share := entry.shares[s]) is not None]
-        if not shares:
+        given = [
+            (s, share)
+            for s in range(self._hosts)
+            if (share := entry.shares[s]) is not None
+        ]
+        if not given:
             return [], Reduction("sum", [1.0]), None
+        shares = [share for _, share in given]
         weights = [entry.weights[host] for host in range(self._hosts)]
         reduce = self._scheme.reduce_of(table)
         if reduce == "mean" and sum(weights) <= 0:
@@ -276,7 +283,7 @@ class BlockShard:
             shares = [share._replace(factor=1.0) for share in shares]
         factors = [share.factor for share in shares]
         reduction = Reduction.of_parts(reduce, factors, weights)
-        return [entry.parts[piece][s] for s in sources], reduction, shares[0]
+        return [entry.parts[piece][s] for s, _ in given], reduction, shares[0]
 
     def _apply(
         self, job: _Job, updates: Sequence[Array], reduction: Reduction, share: Share

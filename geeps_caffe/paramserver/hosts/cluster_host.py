@@ -150,18 +150,18 @@ class ClusterHost:
 
     def _take(self, rank: int, message: Message, now: float) -> Outgoing:
         match message:
-            case Beat():
-                return []
-            case Hello():
-                return self._greet(rank, message, now)
-            case Propose():
-                return self._propose(rank, message)
             case Push() | Pull() | Publish() | Gather():
                 return self._to_tables(rank, message)
             case Close():
                 self._members.closed(rank, message.clock)
                 out = self._to_tables(rank, message)
                 return out + self._common.send(rank, message, now)
+            case Beat():
+                return []
+            case Hello():
+                return self._greet(rank, message, now)
+            case Propose():
+                return self._propose(rank, message)
             case Meet():
                 return self._common.send(rank, message, now)
             case Bye():

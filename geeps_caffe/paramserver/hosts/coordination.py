@@ -18,6 +18,7 @@ from geeps_caffe.paramserver.rendezvous import Rendezvous
 from geeps_caffe.paramserver.wire import write_frame
 
 COORDINATOR = 0  # the host whose agent hears of all workers
+_OF_CLOCKS = (Close, Flags)
 
 
 class Coordination:
@@ -78,6 +79,6 @@ class Coordination:
 
 def _urgency(message: Message) -> Order:
     """Ends of clocks come after the clock's numbers: nobody waits for them soon."""
-    if isinstance(message, Close | Flags):
+    if isinstance(message, _OF_CLOCKS):
         return message.clock, LAST_TABLE
     return FIRST

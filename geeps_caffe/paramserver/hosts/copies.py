@@ -189,6 +189,8 @@ class Copies:
 
     def look(self) -> None:
         """Tables have got further: do what had to wait for that."""
+        if not self._early and not self._wants:
+            return
         early, self._early = self._early, []
         for host, copy, data in early:
             self.take(host, copy, data)

@@ -15,10 +15,11 @@ MOST_BYTES = 2 << 20  # of a payload; pieces are half as large
 class _Code:
     kind: type[Any]
     struct: Struct
+    fields: Struct  # the same, but for the kind
 
 
 def _code(kind: type[Any], layout: str) -> _Code:
-    return _Code(kind, Struct("<B" + layout))
+    return _Code(kind, Struct("<B" + layout), Struct("<x" + layout))
 
 
 _CODES = (  # the place in this table is the kind on the wire
@@ -62,17 +63,17 @@ def unpack(block: bytes) -> list[tuple[p.PeerMessage, bytes]]:
     Raises:
         ParameterServerError: the bytes are something else.
     """
-    found, place = [], 0
-    while place < len(block):
-        if len(block) - place < _SIZES.size:
+    found, place, end = [], 0, len(block)
+    while place < end:
+        start = place + _SIZES.size
+        if start > end:
             raise ParameterServerError("a block of messages that is cut off")
         size, more = _SIZES.unpack_from(block, place)
-        start = place + _SIZES.size
-        place = start + size + more
-        if place > len(block):
+        middle = start + size
+        place = middle + more
+        if place > end:
             raise ParameterServerError("a block of messages that is cut off")
-        head, payload = block[start : start + size], block[start + size : place]
-        found.append((read_head(head), payload))
+        found.append((read_head(block[start:middle]), block[middle:place]))
     return found
 
 
@@ -90,5 +91,5 @@ def read_head(data: bytes) -> p.PeerMessage:
             f"a {code.kind.__name__} message of {len(data)} bytes instead of "
             f"{code.struct.size}"
         )
-    message: p.PeerMessage = code.kind._make(code.struct.unpack(data)[1:])
+    message: p.PeerMessage = tuple.__new__(code.kind, code.fields.unpack(data))
     return message

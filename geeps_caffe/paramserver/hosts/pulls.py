@@ -42,6 +42,8 @@ class Pulls:
     def answer(self, table: int) -> Outgoing:
         """Renew the copies that the table is fresh enough for."""
         age, waiting = self._arrivals.age(table), self._waiting[table]
+        if not waiting:
+            return []
         due = [(worker, pull) for worker, pull in waiting if age >= pull.age]
         self._waiting[table] = [(w, pull) for w, pull in waiting if age < pull.age]
         for worker, pull in due:

@@ -132,7 +132,7 @@ class SharedTables:
     @property
     def busy(self) -> bool:
         """Whether `work` has something to do."""
-        return bool(self._due) or self._shard.urgent is not None
+        return bool(self._due) or self._shard.busy
 
     def receive(self, worker: int, message: Message) -> Outgoing:
         """Take a message of a local worker."""
@@ -208,11 +208,10 @@ class SharedTables:
 
     def work(self) -> Outgoing:
         """Do one piece of what is due."""
-        urgent = self._shard.urgent
-        due = (self._due[0].clock, self._due[0].table) if self._due else None
-        if due is not None and (urgent is None or due < urgent):
-            return self._sum(heapq.heappop(self._due))
-        return self._spread(self._shard.work())
+        due, shard = self._due, self._shard
+        if due and (not shard.busy or (due[0].clock, due[0].table) < shard.urgent):
+            return self._sum(heapq.heappop(due))
+        return self._spread(shard.work())
 
     def _sum(self, job: _Sum) -> Outgoing:
         where = job.piece.where

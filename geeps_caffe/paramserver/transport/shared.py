@@ -14,6 +14,7 @@ import socket
 import sys
 import tempfile
 import threading
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from geeps_caffe.paramserver.messages import Granted, Message
 from geeps_caffe.paramserver.wire import FrameReader, write_frame
 
 READ_BYTES = 1 << 16  # at a time; frames are small
+_ROOM = socket.CMSG_SPACE(array("i").itemsize)  # for a descriptor beside them
 _GONE = "the host agent is gone (its connection was closed)"
 
 
@@ -86,7 +88,7 @@ class SharedLink:
         The agent's last message, which says why it ended, is still to be read then.
         """
         with self._sending, contextlib.suppress(OSError):
-            self._socket.sendall(b"".join(write_frame(m) for m in messages))
+            self._socket.sendall(b"".join(map(write_frame, messages)))
 
     def receive(self, timeout: float) -> Message | None:
         """The oldest message not yet taken."""
@@ -98,10 +100,11 @@ class SharedLink:
         if not self._lookout.wait(self._look, timeout):
             return False
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._socket, READ_BYTES, 1)
+            data, extra, _, _ = self._socket.recvmsg(READ_BYTES, _ROOM)
         except OSError as error:
             raise PeerLost(_GONE) from error
-        self._descriptors += descriptors
+        for _, _, descriptors in extra:
+            self._descriptors += array("i", descriptors)
         if not data:
             raise PeerLost(_GONE)
         self._received += self._frames.feed(data)

@@ -57,7 +57,7 @@ class ZeroMqNetwork:
     ) -> None:
         self._zmq = zmq = zmq_module()
         # plain numbers: the flags of pyzmq are slow to combine
-        self._events, self._rest = int(zmq.EVENTS), int(zmq.RCVMORE)
+        self._events = int(zmq.EVENTS)
         self._in, self._out = int(zmq.POLLIN), int(zmq.POLLOUT)
         self._at_once, self._more = int(zmq.DONTWAIT), int(zmq.SNDMORE)
         self._places, self._passport = places, passport
@@ -70,7 +70,7 @@ class ZeroMqNetwork:
         self._guests = Guests(places, passport, channels, self._answer)
         self._ended: list[Ended] = []
         self._by_descriptor: dict[int, Any] = {}
-        self.more = False  # the inlet has something
+        self.more = False  # the inlet may have something
         self._ways = {
             host: [
                 make_way(self._context, host, addresses[host], key)
@@ -98,10 +98,11 @@ class ZeroMqNetwork:
         To ask a socket costs system calls, so it is asked only now.
         """
         socket = self._by_descriptor[descriptor]
-        ready = socket.getsockopt(self._events)
         if socket is self._inlet:
-            self.more = bool(ready & self._in)
-        elif socket in self._by_socket and ready & self._out:
+            self.more = True  # perhaps; `receive` asks
+            return
+        ready = socket.getsockopt(self._events)
+        if socket in self._by_socket and ready & self._out:
             self._by_socket[socket].full = False
 
     # Sending
@@ -140,9 +141,11 @@ class ZeroMqNetwork:
                 way.steady.send(first.payload)
             return
         block = pack(
-            (letter.message, bytes(letter.payload))
-            for letter in letters
-            if not isinstance(letter.message, Greeting)
+            [
+                (letter.message, bytes(letter.payload))
+                for letter in letters
+                if not isinstance(letter.message, Greeting)
+            ]
         )
         if block:
             way.socket.send(block, self._at_once)
@@ -188,15 +191,18 @@ class ZeroMqNetwork:
         self.more = bool(self._inlet.getsockopt(self._events) & self._in)
 
     def _take(self) -> list[Arrived]:
-        """What is in the next message, which is there."""
-        inlet, rest = self._inlet, self._rest
-        sender = inlet.recv(self._at_once)
-        parts = [inlet.recv()]  # a copy of what is small costs less than a frame
-        while inlet.getsockopt(rest):
-            parts.append(inlet.recv(copy=False).buffer)
+        """What is in the next message, if one is there."""
+        inlet = self._inlet
+        try:
+            sender = inlet.recv(self._at_once)
+        except self._zmq.Again:
+            return []
+        frames = [inlet.recv(copy=False)]
+        while frames[-1].more:
+            frames.append(inlet.recv(copy=False))
         found: list[Arrived] = []
         try:
-            for message, data in _letters(parts):
+            for message, data in _letters(frames):
                 host = self._guests.find(sender)
                 if host is None:
                     host = self._guests.admit(sender, message, data)
@@ -268,15 +274,15 @@ def _check_key(key: ClusterKey | None, local: bool, trusted: bool) -> None:
     _LOG.warning("no key: whoever reaches the ports may change the training")
 
 
-def _letters(parts: list[Any]) -> list[tuple[PeerMessage, Array]]:
+def _letters(frames: list[Any]) -> list[tuple[PeerMessage, Array]]:
     """A block of small letters, or one large letter in two parts.
 
     Raises:
         ParameterServerError: it is something else.
     """
-    if len(parts) == 1:
-        small = unpack(parts[0])
+    if len(frames) == 1:
+        small = unpack(frames[0].bytes)
         return [(message, np.frombuffer(data, np.uint8)) for message, data in small]
-    if len(parts) == 2:
-        return [(read_head(parts[0]), np.frombuffer(parts[1], np.uint8))]
-    raise ParameterServerError(f"a letter of {len(parts)} parts")
+    if len(frames) == 2:
+        return [(read_head(frames[0].bytes), np.frombuffer(frames[1].buffer, np.uint8))]
+    raise ParameterServerError(f"a letter of {len(frames)} parts")
