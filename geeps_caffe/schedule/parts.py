@@ -20,6 +20,7 @@ from geeps_caffe.device.array import Shape, aligned
 from geeps_caffe.engines.engine import Description, Engine, Layout, Request
 from geeps_caffe.engines.operations import Convolution, Deconvolution, InnerProduct
 from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.schedule.gradients import Collected, Gradients
 from geeps_caffe.schedule.instructions import AddParts, Fill, ParamParts
 from geeps_caffe.schedule.work import flops
@@ -88,6 +89,14 @@ def part_batch(
     return _described(engine, request, parts)
 
 
+def _varies(node: Node) -> bool:
+    """Whether a layer gives batches of several shapes."""
+    layer = node.layer
+    if isinstance(layer, SourceLayer):
+        return layer.varies
+    return layer.dynamic and not node.bottoms
+
+
 def _uses(graph: Graph) -> Counter[str]:
     return Counter(key for node in graph.nodes for key in node.params)
 
@@ -142,11 +151,9 @@ def emit_parts(
             lies = parted.whole(port) if port in _INPUTS else layout
             ports.append((port, program.in_layout(array, lies)))
     #: Over several batches each part adds up by itself: the tree comes last. But a
-    #: batch of another shape has a plan and parts of its own; data layers give such
-    #: with a single record, which is one part, and Python layers with any number.
+    #: batch of another shape has a plan and parts of its own.
     adds = options.accumulate and not options.keep_all and parted.parts > 1
-    nodes = gradients.forward.graph.nodes
-    adds = adds and not any(n.layer.dynamic and not n.bottoms for n in nodes)
+    adds = adds and not any(_varies(n) for n in gradients.forward.graph.nodes)
     rows = {}
     for port in parted.gradients:
         shape = (parted.parts, parted.elements(port, itemsize))
