@@ -172,9 +172,14 @@ class PlannedNet:
         self._restore_tops(kept)
         return True
 
-    def follow_sources(self) -> None:
-        """Between two steps: reshape when the next records have other shapes."""
-        self._use_measurement()
+    def follow_sources(self, first: bool = True) -> None:
+        """Between two steps: reshape when the next records have other shapes.
+
+        What was measured makes a new plan before the `first` of the batches whose
+        gradients add up: the others' sums lie in the arena of the plan.
+        """
+        if first:
+            self._use_measurement()
         for node in self.graph.nodes:
             if not node.bottoms and node.type != "Input":
                 pending = node.layer.pending_shapes()

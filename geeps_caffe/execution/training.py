@@ -144,7 +144,7 @@ class Training:
         net, total = self.net, 0.0
         self._set_hyper(iteration, rate)
         for body in range(self.bodies):
-            net.follow_sources()
+            net.follow_sources(first=body == 0)
             self.tables.body = body
             net.executor.begin(iteration, self._records(body))
             if self._times is not None:
@@ -166,7 +166,7 @@ class Training:
         for name in net.program.added_up:
             net.executor.clear(name)
         for body in range(self.bodies):
-            net.follow_sources()
+            net.follow_sources(first=body == 0)
             net.executor.begin(iteration, self._records(body))
             run = partial(net.executor.run, lambda position, entry: True)
             if watch is None:

@@ -91,3 +91,26 @@ def test_a_solver_measures_when_it_is_told_to():
     assert trainer.net.limits.model is not None
     assert trainer.net.executor is not before
     trainer.close()
+
+
+ONES = """
+layer { name: "data" type: "DummyData" top: "data" dummy_data_param {
+  shape { dim: 32 dim: 1 } data_filler { type: "constant" value: 1 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: 1 bias_term: false } }
+layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }
+"""
+
+
+def test_batches_whose_gradients_add_up_have_one_plan():
+    """The second body of the second iteration could be the first with another."""
+    text = (
+        f"net_param {{ {ONES} }} base_lr: 1 lr_policy: 'fixed' iter_size: {STEPS - 1}"
+    )
+    solver = prototxt.parse_solver(text).message
+    settings = RunSettings(seed=1, memory=100_000, costs="measured")
+    trainer = Trainer(solver, "", settings)
+    trainer.step(3)
+    assert trainer.net.limits.model is not None
+    np.testing.assert_array_equal(trainer.net.param("ip/0"), -32 * 3)
+    trainer.close()
