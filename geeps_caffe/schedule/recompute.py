@@ -16,6 +16,7 @@ from geeps_caffe.schedule.instructions import (
     Instruction,
     ParamParts,
     Reorder,
+    UpdateRows,
 )
 from geeps_caffe.schedule.plan import Plan, Planner, make_plan
 from geeps_caffe.schedule.program import Program
@@ -230,7 +231,7 @@ def _with_names(entry: Instruction, names: Mapping[str, str]) -> Instruction:
             ports = tuple((port, names.get(name, name)) for port, name in entry.ports)
             scratch = names.get(entry.scratch or "", entry.scratch)
             return replace(entry, ports=ports, scratch=scratch)
-        case ParamParts():
+        case ParamParts() | UpdateRows():
             ports = tuple((port, names.get(name, name)) for port, name in entry.ports)
             return replace(entry, ports=ports)
         case Reorder(source, target):

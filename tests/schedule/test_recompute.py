@@ -8,7 +8,7 @@ from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.memory import ParamMemory
 from geeps_caffe.schedule.check import check_plan
 from geeps_caffe.schedule.costs import DEVICES, estimate
-from geeps_caffe.schedule.instructions import Compute, Reorder
+from geeps_caffe.schedule.instructions import Compute, Reorder, UpdateRows
 from geeps_caffe.schedule.plan import make_plan
 from geeps_caffe.schedule.recompute import best_recomputed, candidates, recomputed
 from geeps_caffe.schedule.search import cost_aware
@@ -153,6 +153,15 @@ def test_copies_into_another_layout_may_be_made_again(graph):
     program = program_of(graph, open_engine("onednn"), tables=False)
     entries = [program.instructions[i] for i in candidates(program, nodes_of(graph))]
     assert all(isinstance(e, Compute | Reorder) for e in entries)
+
+
+def test_updates_by_rows_read_what_is_computed_again():
+    graph = graph_of(NET.replace("num_output: 5", "num_output: 1000"))
+    program = program_of(graph, without=frozenset(), by_rows=True)
+    again = recomputed(program, candidates(program, nodes_of(graph)))
+    (update,) = (e for e in again.instructions if isinstance(e, UpdateRows))
+    assert dict(update.ports)["bottom0"] == "flat~"
+    assert check_plan(make_plan(again, share=True)) == []
 
 
 def test_recomputing_is_weighed_against_swapping(graph):
