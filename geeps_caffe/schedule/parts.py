@@ -79,7 +79,7 @@ def part_batch(
     operation, shapes = request.operation, request.shapes
     if not isinstance(operation, kinds) or shapes.keys().isdisjoint(_PARAMS):
         return None
-    if isinstance(operation, InnerProduct) and operation.axis != 1:
+    if not _has_records(operation, shapes["bottom0"]):
         return None
     if any(uses > 1 for key, uses in _uses(graph).items() if key in node.params):
         return None
@@ -87,6 +87,15 @@ def part_batch(
     if not parts:
         return None
     return _described(engine, request, parts)
+
+
+def _has_records(
+    operation: Convolution | Deconvolution | InnerProduct, bottom: Shape
+) -> bool:
+    """Whether axis 0 is that of records, and not summed up or one of channels."""
+    if isinstance(operation, InnerProduct):
+        return operation.axis == 1
+    return len(bottom) >= 2 + len(operation.kernel)
 
 
 def _varies(node: Node) -> bool:

@@ -118,6 +118,18 @@ AXIS_2 = (
 )
 
 
+#: A single image, whose axis 0 is that of channels.
+AXIS_0 = """
+layer { name: "in" type: "Input" top: "data"
+  input_param { shape { dim: BATCH dim: 8 dim: 8 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 4 kernel_size: 3 axis: 0 } }
+layer { name: "back" type: "Deconvolution" bottom: "conv" top: "back"
+  convolution_param { num_output: 64 kernel_size: 3 axis: 0 } }
+layer { name: "loss" type: "Reduction" bottom: "back" top: "loss" loss_weight: 1 }
+"""
+
+
 @pytest.mark.parametrize(
     ("change", "left"),
     [
@@ -127,6 +139,7 @@ AXIS_2 = (
         ({"without": frozenset({"parts"})}, {}),
         ({"text": SHARED}, {"conv": 4}),  # the sum of two layers' gradients
         ({"text": AXIS_2}, {"conv": 4}),
+        ({"text": AXIS_0}, {}),
     ],
 )
 def test_what_is_left_whole(change, left):
