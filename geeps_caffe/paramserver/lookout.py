@@ -3,7 +3,9 @@
 To wake a sleeping thread takes 5 to 200 us, on virtual processors most: more than all
 the rest of a small table's way. To look without an end would take the core from those
 who compute. So a wait begins with looks only if the wait before it was over soon, and
-the core is offered to others between two looks.
+the core is offered to others between two looks. Who takes it to compute gives it back
+only milliseconds later; a sleeping thread gets it at once. So then there are no more
+looks for a second.
 """
 
 import os
@@ -13,6 +15,8 @@ from functools import partial
 from typing import TypeVar
 
 SOON_SECONDS = 0.0005  # waits in training take milliseconds: they are slept through
+TAKEN_SECONDS = 0.0003  # more than others of this kind need a core for
+PAUSE_SECONDS = 1.0  # without looks, where others compute
 _offer: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 T = TypeVar("T")
 
@@ -32,16 +36,21 @@ class Lookout:
     ) -> None:
         self._clock, self._offer = clock, offer
         self._soon = False  # whether the last wait was over soon
+        self._paused = 0.0  # until when there are no looks
 
     def wait(self, look: Callable[[float], T], timeout: float) -> T:
         """What `look` found, if anything: it is told how many seconds it may sleep."""
         found = look(0.0)
         if found or timeout <= 0.0:
             return found
-        end = self._clock() + min(SOON_SECONDS, timeout)
-        while self._soon and not found and self._clock() < end:
+        now = self._clock()
+        end = now + min(SOON_SECONDS, timeout)
+        while self._soon and not found and self._paused <= now < end:
             self._offer()
             found = look(0.0)
+            before, now = now, self._clock()
+            if now - before > TAKEN_SECONDS:
+                self._paused = now + PAUSE_SECONDS
         if not found:
             found = look(timeout)
         self._soon = bool(found) and self._clock() < end

@@ -2,22 +2,28 @@
 
 import pytest
 
-from geeps_caffe.paramserver.lookout import SOON_SECONDS, Lookout
+from geeps_caffe.paramserver.lookout import (
+    PAUSE_SECONDS,
+    SOON_SECONDS,
+    TAKEN_SECONDS,
+    Lookout,
+)
 
 LOOKS = 10  # within what counts as soon
 
 
 class World:
-    """News come at `due`; each offer of the core takes a tenth of `SOON_SECONDS`."""
+    """News come at `due`; an offered core is back after `offered` seconds."""
 
     def __init__(self):
         self.now, self.due = 0.0, 0.0
+        self.offered = SOON_SECONDS / LOOKS
         self.slept, self.offers = [], 0
         self.lookout = Lookout(lambda: self.now, self.offer)
 
     def offer(self):
         self.offers += 1
-        self.now += SOON_SECONDS / LOOKS
+        self.now += self.offered
 
     def look(self, timeout):
         if timeout:
@@ -49,6 +55,19 @@ def test_one_long_wait_ends_the_looking():
     assert sleeps == 1
     assert LOOKS <= offers <= LOOKS + 1  # tenths do not add up exactly
     assert world.wait(10 * SOON_SECONDS) == (1, 0)
+
+
+def test_who_takes_the_core_for_long_is_left_alone_for_a_while():
+    world = World()
+    world.wait(0.45 * SOON_SECONDS)
+    world.offered = 1.01 * TAKEN_SECONDS
+    assert world.wait(2 * SOON_SECONDS) == (1, 1)
+    start = world.now
+    while world.now < start + 0.9 * PAUSE_SECONDS:
+        assert world.wait(0.45 * SOON_SECONDS) == (1, 0)
+    world.offered = SOON_SECONDS / LOOKS
+    world.now = start + PAUSE_SECONDS
+    assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
 
 
 def test_news_that_are_there_change_nothing():
