@@ -7,9 +7,12 @@ import h5py
 import numpy as np
 import pytest
 
+import prototxt
 from geeps_caffe.caffe import TEST, TRAIN, Net, set_engine
+from geeps_caffe.config.job import RunSettings
 from geeps_caffe.data.datum import write_datum
 from geeps_caffe.errors import ItemError
+from geeps_caffe.execution.trainer import Trainer
 from tests.data.databases import make_database
 from tests.execution.recordings import inside
 
@@ -181,3 +184,24 @@ def test_an_input_with_nan_is_named(engine, caplog):
         net.forward(x=np.full((2, 3), np.nan))
     (said,) = warned(caplog)
     assert "first in layer 'x' (Input)" in said
+
+
+MERGED = """base_lr: 0.1 lr_policy: "fixed" snapshot_after_train: false net_param {
+  layer { name: "data" type: "DummyData" top: "data" top: "wanted" dummy_data_param {
+    shape { dim: 4 dim: 3 } data_filler { type: "gaussian" } } }
+  layer { name: "norm" type: "BatchNorm" bottom: "data" top: "norm" }
+  layer { name: "scale" type: "Scale" bottom: "norm" top: "scale" }
+  layer { name: "log" type: "Log" bottom: "scale" top: "log" }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "log" bottom: "wanted"
+    top: "loss" } }"""
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_layers_that_are_merged_are_looked_at_as_one(engine, caplog):
+    solver = prototxt.parse_solver(MERGED).message
+    trainer = Trainer(solver, "", RunSettings(engine=engine, seed=1))
+    assert "norm" not in trainer.net.program.data
+    with caplog.at_level(logging.WARNING):
+        trainer.step(1)
+    trainer.close()
+    assert "is seen first in layer 'log'" in caplog.text
