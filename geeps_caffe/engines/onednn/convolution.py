@@ -81,7 +81,12 @@ def _padding(channels: int, outputs: int, block: int) -> float:
 
 def _has_code(kit: Kit, what: Weighted, blocks: _Blocks) -> bool:
     """Whether all passes have code for these vectors."""
-    make = Maker(replace(kit, post_ops=()), what)
+    bare = replace(kit, post_ops=())
+    free = Maker(bare, replace(what, channels_last=False))
+    usual = free.forward(free.weights())
+    if usual is None or blocks.vectors not in usual.implementation:
+        return False  # this processor has others
+    make = Maker(bare, what)
     hint = make.forward(make.weights())
     if hint is None or not hint.implementation.startswith(blocks.forward):
         return False
