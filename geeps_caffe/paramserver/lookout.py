@@ -5,7 +5,8 @@ the rest of a small table's way. To look without an end would take the core from
 who compute. So a wait begins with looks only if the wait before it was over soon, and
 the core is offered to others between two looks. Who takes it to compute gives it back
 only milliseconds later; a sleeping thread gets it at once. So then there are no more
-looks for a second.
+looks for a while: a short one at first, as it may have been something short, and up to
+a second where it happens again.
 """
 
 import os
@@ -16,7 +17,8 @@ from typing import TypeVar
 
 SOON_SECONDS = 0.0005  # waits in training take milliseconds: they are slept through
 TAKEN_SECONDS = 0.0003  # more than others of this kind need a core for
-PAUSE_SECONDS = 1.0  # without looks, where others compute
+#: Without looks, where others compute; the core may also be taken by something short.
+FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 1.0
 _offer: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
 T = TypeVar("T")
 
@@ -37,6 +39,7 @@ class Lookout:
         self._clock, self._offer = clock, offer
         self._soon = False  # whether the last wait was over soon
         self._paused = 0.0  # until when there are no looks
+        self._pause = FIRST_PAUSE_SECONDS  # how long the next one is
 
     def wait(self, look: Callable[[float], T], timeout: float) -> T:
         """What `look` found, if anything: it is told how many seconds it may sleep."""
@@ -50,8 +53,11 @@ class Lookout:
             found = look(0.0)
             before, now = now, self._clock()
             if now - before > TAKEN_SECONDS:
-                self._paused = now + PAUSE_SECONDS
-        if not found:
+                self._paused = now + self._pause
+                self._pause = min(2 * self._pause, LAST_PAUSE_SECONDS)
+        if found:
+            self._pause = max(0.9 * self._pause, FIRST_PAUSE_SECONDS)
+        else:
             found = look(timeout)
         self._soon = bool(found) and self._clock() < end
         return found

@@ -3,7 +3,8 @@
 import pytest
 
 from geeps_caffe.paramserver.lookout import (
-    PAUSE_SECONDS,
+    FIRST_PAUSE_SECONDS,
+    LAST_PAUSE_SECONDS,
     SOON_SECONDS,
     TAKEN_SECONDS,
     Lookout,
@@ -57,17 +58,38 @@ def test_one_long_wait_ends_the_looking():
     assert world.wait(10 * SOON_SECONDS) == (1, 0)
 
 
+def take_the_core(world):
+    """Others keep it for long; returns when that was."""
+    world.offered = 1.01 * TAKEN_SECONDS
+    assert world.wait(2 * SOON_SECONDS) == (1, 1)
+    world.wait(0.45 * SOON_SECONDS)
+    world.offered = SOON_SECONDS / LOOKS
+    return world.now
+
+
+def pause_of(world, start):
+    """How long after `start` no looks are made, to a wait more or less."""
+    while world.wait(0.45 * SOON_SECONDS) == (1, 0):
+        pass
+    return world.now - start
+
+
 def test_who_takes_the_core_for_long_is_left_alone_for_a_while():
     world = World()
     world.wait(0.45 * SOON_SECONDS)
-    world.offered = 1.01 * TAKEN_SECONDS
-    assert world.wait(2 * SOON_SECONDS) == (1, 1)
-    start = world.now
-    while world.now < start + 0.9 * PAUSE_SECONDS:
-        assert world.wait(0.45 * SOON_SECONDS) == (1, 0)
-    world.offered = SOON_SECONDS / LOOKS
-    world.now = start + PAUSE_SECONDS
-    assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+    pause = pause_of(world, take_the_core(world))
+    assert pause == pytest.approx(FIRST_PAUSE_SECONDS, abs=3 * SOON_SECONDS)
+
+
+def test_who_takes_it_again_and_again_is_left_alone_longer():
+    world = World()
+    world.wait(0.45 * SOON_SECONDS)
+    pauses = [pause_of(world, take_the_core(world)) for _ in range(12)]
+    assert pauses[1] > 1.5 * pauses[0]
+    assert pauses[-1] == pytest.approx(LAST_PAUSE_SECONDS, rel=0.15)
+    for _ in range(50):  # waits over by looks make it short again
+        assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+    assert pause_of(world, take_the_core(world)) < 2 * FIRST_PAUSE_SECONDS
 
 
 def test_news_that_are_there_change_nothing():
