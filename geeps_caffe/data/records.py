@@ -46,9 +46,7 @@ class RecordFeed:
         """
         first = self._read(self._database.read(0), 0)
         image = self._image(first, 0)
-        varies = (
-            batch_size == 1 and first.encoded is not None and not self._transform.crop
-        )
+        varies = batch_size == 1 and not self._transform.crop
         shape = self._transform.output(image.shape)
         self._expected = None if varies else shape
         for number in self._database.samples():

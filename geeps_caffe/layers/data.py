@@ -18,7 +18,8 @@ class Data(SourceLayer):
 
     Records come in the order of their keys and start again at the end, as in Caffe;
     with `shuffle: true` (a field of NVCaffe and Intel Caffe) in a new random order
-    at each pass. `rand_skip` has no effect, as in Caffe since 2015.
+    at each pass. `rand_skip` has no effect, as in Caffe since 2015. With batch_size 1
+    and no crop the top takes each image's size.
     """
 
     type_name: ClassVar = "Data"

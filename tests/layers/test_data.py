@@ -172,8 +172,13 @@ def test_raw_records_can_be_forced_too(source, tmp_path, channels, force, expect
     assert forward(layer)[0].shape == (2, expected, 4, 4)
 
 
-def test_images_of_many_sizes_need_a_batch_of_one(source, tmp_path):
-    database = make_database(tmp_path / "db", [png(5, 6), png(7, 4)])
+@pytest.mark.parametrize(
+    "records",
+    [[png(5, 6), png(7, 4)], images((3, 5, 6), (3, 7, 4))],
+    ids=["encoded", "raw"],
+)
+def test_images_of_many_sizes_need_a_batch_of_one(source, tmp_path, records):
+    database = make_database(tmp_path / "db", records)
     layer = source(net(database, 1))
     assert [forward(layer)[0].shape for _ in range(3)] == [
         (1, 3, 5, 6),
