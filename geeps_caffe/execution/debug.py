@@ -11,7 +11,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import BlobMean, ParamNorms
 from geeps_caffe.graph.graph import Node
-from geeps_caffe.schedule.instructions import Instruction
+from geeps_caffe.schedule.instructions import Instruction, Table
 
 #: Told the position in the plan of an instruction that has run, and the instruction.
 After: TypeAlias = Callable[[int, Instruction], None]
@@ -70,6 +70,9 @@ class _Sizes:
     def after(self, position: int, instruction: Instruction) -> None:
         """Called after each instruction of a step."""
         net, executor = self.net, self.net.executor
+        if isinstance(instruction, Table):
+            self._called(instruction)
+            return
         watched = set(net.program.data.values()) | set(net.program.diff.values())
         owner = net.program.owners[executor.plan.origin[position]]
         for name in instruction.writes:
@@ -79,6 +82,15 @@ class _Sizes:
             elif name in net.program.params.values():  # statistics
                 key = next(k for k, n in net.program.params.items() if n == name)
                 self.params[key] = _size(executor.during(name, position))
+
+    def _called(self, call: Table) -> None:
+        """Params are read now: from the table's memory, which the arena may copy yet.
+
+        An update that was opened has no gradient so far.
+        """
+        for key, name in self.net.program.params.items():
+            if call.call == "read" and name in call.arrays:
+                self.params[key] = _size(self.net.param(key))
 
     def array(self, name: str) -> _Size:
         """Of an array that was written, or of the one that it is a view of."""

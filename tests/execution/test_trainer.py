@@ -5,6 +5,7 @@ import pytest
 
 import prototxt
 from geeps_caffe.config.job import RunSettings
+from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.reports import (
@@ -282,6 +283,17 @@ def test_debug_info_changes_no_weights():
         told.trainer.step(5)
         silent.trainer.step(5)
         assert same_weights(told.weights(), silent.weights())
+
+
+@pytest.mark.parametrize("placement", ["swapped", "pinned"])
+def test_debug_info_is_the_same_where_params_are_cached(placement):
+    def told(cache):
+        settings = RunSettings(seed=1, threads=1, param_cache=cache)
+        with Run("debug_info: true display: 1", settings=settings) as run:
+            run.trainer.step(2)
+        return run.of(BlobMean, ParamNorms)
+
+    assert told(ParamCache(placement)) == told(None)
 
 
 def test_debug_info_is_told_with_callbacks_too():
