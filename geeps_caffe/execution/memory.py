@@ -1,5 +1,7 @@
 """The memory behind a plan: the arena, the host arena, and the params' blocks."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from geeps_caffe.device.array import Array, aligned, count
@@ -25,11 +27,11 @@ class ParamMemory:
         """Put an array into memory that somebody else owns: flat uint8."""
         self._blocks[name] = block
 
-    def block(self, name: str, nbytes: int, device: Device) -> Array:
-        """The array's memory; zeros on the device where it is new."""
+    def block(self, name: str, nbytes: int, allocate: Callable[[int], Array]) -> Array:
+        """The array's memory; zeros by `allocate` where it is new."""
         name = self._names.get(name, name)
         if name not in self._blocks:
-            self._blocks[name] = device.allocate(aligned(nbytes))
+            self._blocks[name] = allocate(aligned(nbytes))
         return self._blocks[name][:nbytes]
 
     def renamed(self, names: dict[str, str]) -> "ParamMemory":
@@ -99,7 +101,9 @@ class PlanMemory:
     def after(self, name: str) -> Array:
         """The array between two steps: in the arena, or where it was swapped to."""
         array = self.plan.program.arrays[name]
-        if array.home != "arena" or array.storage in self.plan.program.leases:
+        if array.storage in self.plan.program.leases:
+            return shaped(array, self._cached(name, array.layout.nbytes))
+        if array.home != "arena":
             return shaped(array, self._param(name, array.layout.nbytes))
         nbytes = array.layout.nbytes
         if array.storage in self.plan.final:
@@ -109,7 +113,11 @@ class PlanMemory:
         return shaped(array, self.host[offset : offset + nbytes])
 
     def _param(self, name: str, nbytes: int) -> Array:
-        return self.params.block(name, nbytes, self.device)
+        return self.params.block(name, nbytes, self.device.allocate)
+
+    def _cached(self, name: str, nbytes: int) -> Array:
+        """What the arena has a copy of: in the host's memory, in a table or not."""
+        return self.params.block(name, nbytes, self.device.allocate_pinned)
 
     def swap_block(self, storage: str, position: int) -> tuple[Array, Array]:
         """A storage's place in the arena at `position`, and its home in the host."""
@@ -117,7 +125,7 @@ class PlanMemory:
         offset = self.plan.places[position][storage]
         lease = self.plan.program.leases.get(storage)
         if lease is not None:
-            block = self._param(lease, nbytes)
+            block = self._cached(lease, nbytes)
             return self.arena[offset : offset + nbytes], block
         home = self.plan.host_offsets[storage]
         return self.arena[offset : offset + nbytes], self.host[home : home + nbytes]

@@ -4,9 +4,12 @@ import logging
 
 import pytest
 
+import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.device.backend import CudaDevice
+from geeps_caffe.execution import reports
+from geeps_caffe.execution.trainer import Trainer
 from tests.cuda_double.fixtures import double
 from tests.execution.made_up_jobs import solve
 from tests.execution.test_planners import lenet
@@ -21,6 +24,32 @@ SETTINGS = RunSettings(engine="cuda", seed=1, param_cache=ParamCache())
 def test_a_worker_of_its_own_tables_copies_pinned_memory_alone(double):
     solve(lenet(), SETTINGS, 2)
     assert double.machine.pageable == []
+
+
+NOT_LEARNED = """
+layer { name: "in" type: "DummyData" top: "data" dummy_data_param {
+  shape { dim: 2 dim: 3 } data_filler { type: "constant" value: 1 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: 2 weight_filler { type: "constant" value: 2 } } }
+layer { name: "more" type: "InnerProduct" bottom: "ip" top: "more"
+  inner_product_param { num_output: 1 weight_filler { type: "constant" value: 1 } }
+  include { phase: TEST } }
+layer { name: "silence" type: "Silence" bottom: "ip" include { phase: TRAIN } }
+"""
+
+
+@pytest.mark.usefixtures("double")
+def test_params_of_no_table_have_a_cache_too():
+    """Those that nobody learns, and those that only a test net has."""
+    text = f"net_param {{ {NOT_LEARNED} }} base_lr: 0.1 lr_policy: 'fixed' "
+    text += "test_iter: 1 test_interval: 1"
+    document = prototxt.parse_solver(text, "solver.prototxt")
+    told = []
+    trainer = Trainer(document.message, settings=SETTINGS, report=told.append)
+    trainer.test_all()
+    trainer.close()
+    (tested,) = (r for r in told if isinstance(r, reports.Tested))
+    assert [o.value for o in tested.outputs] == [6 + 6, 6 + 6]  # of both records
 
 
 @pytest.mark.usefixtures("place")
