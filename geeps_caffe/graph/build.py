@@ -160,10 +160,22 @@ class _Builder:
             states = sum(v.blob == blob for v in self.values.values())
             return f"{blob}#{states}"
         first = self.nodes[self.values[self.present[blob]].source]
+        title = f"{layer.title}: top blob {blob!r}"
+        if index < len(bottom) and self._is_copy(bottom[index], blob):
+            raise GraphError(
+                f"{title} can't be computed in place, as other layers read the "
+                f"{blob!r} of {first.title} too; give the top another name"
+            )
         raise GraphError(
-            f"{layer.title}: top blob {blob!r} is produced by {first.title} already; "
+            f"{title} is produced by {first.title} already; "
             "rename one of them, or name it as bottom too to compute in place"
         )
+
+    def _is_copy(self, bottom: str, blob: str) -> bool:
+        """Whether a Split for several readers stands between a blob and a bottom."""
+        node = self.nodes[self.values[self.present[bottom]].source]
+        made = node.type == "Split" and bottom.startswith(f"{node.name}_")
+        return made and self.values[node.bottoms[0]].blob == blob
 
     def graph(self, name: str, phase: str, force: bool) -> Graph:
         return Graph(

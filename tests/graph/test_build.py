@@ -76,7 +76,9 @@ def test_in_place_after_another_has_read_the_blob_is_refused():
     """
     )
     # Both read "data", so each gets a blob of its Split, and "data" is made twice.
-    assert "produced by layer 'in'" in refused(text)
+    message = refused(text)
+    assert "layer 'b' (TanH) at net.prototxt:5: top blob 'data' can't be" in message
+    assert "other layers read the 'data' of layer 'in'" in message
 
 
 # -- what a user can get wrong -------------------------------------------------
