@@ -200,7 +200,7 @@ def _write_layers(
 
 def _stored(array: Array) -> Array:
     dtype = "<f8" if array.dtype == np.float64 else "<f4"
-    return np.ascontiguousarray(array, dtype)
+    return np.asarray(array, dtype, order="C")  # keeps an array of no axes as it is
 
 
 def read_state_hdf5(path: FilePath) -> State:

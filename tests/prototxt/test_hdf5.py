@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from prototxt.errors import PrototxtError
-from prototxt.hdf5 import write_state_hdf5, write_weights_hdf5
+from prototxt.hdf5 import read_state_hdf5, write_state_hdf5, write_weights_hdf5
 from prototxt.schema import NetParameter
 from prototxt.state import read_state
 from prototxt.weights import read_weights
@@ -88,6 +88,17 @@ def test_layers_with_slashes_are_groups_in_groups_and_come_back(tmp_path):
         got = [blob.array() for blob in weights.layer(name).blobs]
         np.testing.assert_array_equal(got, expected)
     assert weights.layer("conv/relu").blobs == ()
+
+
+def test_a_single_number_comes_back_without_axes(tmp_path):
+    """Such as the slope of a PReLU whose channels share it."""
+    out, number = tmp_path / "w.h5", np.float32(3).reshape(())
+    write_weights_hdf5(out, net_of("c"), [[number]])
+    (blob,) = read_weights(out).layer("c").blobs
+    assert blob.shape == blob.array().shape == ()
+    state = tmp_path / "s.h5"
+    write_state_hdf5(state, 1, "net", [number])
+    assert [a.shape for a in read_state_hdf5(state).history] == [()]
 
 
 def test_a_parameter_that_another_layer_owns_is_left_out(tmp_path):
