@@ -1,13 +1,18 @@
 """What workers exchange besides gradients: statistics, counts of labels, tests."""
 
+from dataclasses import replace
+
 import h5py
 import numpy as np
 import pytest
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import UsageError
+from tests.cuda_double.fixtures import double
 from tests.execution.recordings import inside
 from tests.execution.workers import largest_difference, train, train_alone
+
+__all__ = ["double"]
 
 RECORDS = 60
 NET = """
@@ -100,6 +105,19 @@ def test_synced_statistics_are_those_of_one_batch(place, ranks, solver):
     write(place, solver=solver)
     both = together(ranks, ten_steps, batchnorm="sync")
     assert largest_difference(alone(ten_steps), both) < 1e-9
+
+
+@pytest.mark.usefixtures("double")
+def test_synced_statistics_of_a_gpu_are_those_of_one_batch():
+    """The other worker computes on the CPU."""
+
+    def settings(rank, ranks):
+        made = settings_for(batchnorm="sync", plain_tables=True)(rank, ranks)
+        engine = ("reference", "cuda")[rank]
+        return replace(made, engine=engine, dtype="float32", threads=1)
+
+    both = train("solver.prototxt", settings, 2, ten_steps)
+    assert largest_difference(alone(ten_steps), both) < 1e-4
 
 
 def test_local_statistics_are_each_ranks_own_until_they_are_averaged():
