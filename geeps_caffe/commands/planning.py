@@ -168,10 +168,13 @@ def check_state(path: str) -> None:
 
     Raises:
         InputError: it is a file of another kind; weights are told what to do.
+        PrototxtError: it is damaged.
     """
     kind = prototxt.kind_of(path)
     if kind in ("weights", "hdf5 weights"):
         raise InputError(f"{path}: {weights_for_state(path)}")
+    if kind == "unknown":
+        prototxt.read_state(path)  # may be cut off, and says where
     if kind not in ("state", "hdf5 state"):
         raise InputError(
             f"{path} is no solver state (.solverstate); it looks like: {kind}"
