@@ -16,7 +16,7 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import Output
 from geeps_caffe.execution.tester import forward_outputs
-from geeps_caffe.execution.weights import copy_weights, fill_params
+from geeps_caffe.execution.weights import copy_weights, fill_params, left_out
 from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
 from geeps_caffe.net_lines import net_lines
@@ -58,6 +58,8 @@ def _score(
         fill_params(net, net.seed)
         for name in weights:
             session.tell(ignoring(copy_weights(net, name)))
+        for text in left_out(net, weights):
+            session.warn(text)
         _run(session, net, line.integer("iterations"))
     return 0
 

@@ -22,7 +22,7 @@ from geeps_caffe.execution.snapshot import (
     state_writer,
 )
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import copy_weights, weights_writer
+from geeps_caffe.execution.weights import copy_weights, left_out, weights_writer
 from geeps_caffe.files import FileSystem, write_together
 from geeps_caffe.solvers import Start, current_step
 from prototxt import PrototxtError
@@ -130,7 +130,10 @@ class Saving:
         if keep:
             training.history().check(state.history, path)
         if state.learned_net:
-            copy_weights(training.net, str(state.weights_path()))
+            weights = str(state.weights_path())
+            copy_weights(training.net, weights)
+            for text in left_out(training.net, [weights]):
+                self.report(reports.Notice(text, "W"))
             training.publish_weights()
         own = own_state(path, training.settings.rank)
         if keep and training.own_rule is not None and Path(own).exists():

@@ -93,6 +93,19 @@ def copy_weights(
     return ignored
 
 
+def left_out(net: PlannedNet, paths: Sequence[str]) -> list[str]:
+    """What to say of each layer that learns and has no blobs in any of the files."""
+    held = {y.name for path in paths for y in read_weights(path).layers if y.blobs}
+    nodes = net.graph.nodes
+    given = {key for node in nodes if node.name in held for key in node.params}
+    return [
+        f"layer {node.name!r} ({node.type}) has no weights in {', '.join(paths)}: it "
+        "keeps its first values; if it has another name there, rename it"
+        for node in nodes
+        if not given.issuperset(node.params)
+    ]
+
+
 def _faults(node: Node, layer: WeightsLayer) -> list[str]:
     """What keeps a layer's blobs from being copied."""
     if not layer.blobs:

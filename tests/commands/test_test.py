@@ -26,6 +26,16 @@ def test_it_scores_and_means(job, capsys):
     assert log[-3].startswith("Loss: ")
 
 
+def test_a_layer_without_weights_is_warned_of(job, capsys):
+    train(["-solver=solver.prototxt"])
+    net = job / "net.prototxt"
+    net.write_text(net.read_text().replace('name: "ip"', 'name: "renamed"'))
+    capsys.readouterr()
+    command.main(["-model=net.prototxt", "-weights=small_iter_3.caffemodel"])
+    warning = "layer 'renamed' (InnerProduct) has no weights in small_iter_3.caffemodel"
+    assert capsys.readouterr().err.count(warning) == 1
+
+
 def test_swapped_files_are_told_apart(job):
     train(["-solver=solver.prototxt"])
     with pytest.raises(PrototxtError, match="swapped"):

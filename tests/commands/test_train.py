@@ -55,6 +55,24 @@ def test_a_prototxt_as_snapshot_is_refused(job):
         main(["-solver=solver.prototxt", "-snapshot=net.prototxt"])
 
 
+def test_a_state_that_is_cut_off_says_where(job):
+    main(["-solver=solver.prototxt"])
+    state = job / "small_iter_3.solverstate"
+    state.write_bytes(state.read_bytes()[:40])
+    with pytest.raises(PrototxtError, match="the file is cut off"):
+        main(["-solver=solver.prototxt", f"-snapshot={state}"])
+
+
+def test_a_layer_that_a_snapshot_lacks_is_warned_of(job, capsys):
+    main(["-solver=solver.prototxt"])
+    net = job / "net.prototxt"
+    net.write_text(net.read_text().replace('name: "ip"', 'name: "renamed"'))
+    capsys.readouterr()
+    main(["-solver=solver.prototxt", "-snapshot=small_iter_3.solverstate"])
+    warning = "layer 'renamed' (InnerProduct) has no weights in small_iter_3.caffemodel"
+    assert [line for line in log_of(capsys) if line.startswith(warning)]
+
+
 def test_a_prototxt_as_weights_is_refused(job):
     with pytest.raises(PrototxtError, match="swapped"):
         main(["-solver=solver.prototxt", "-weights=net.prototxt"])
