@@ -53,7 +53,8 @@ class Synced:
     def _total(self, values: Array, more: list[float] | None = None) -> Array:
         xp = self.run.xp
         parts = [xp.asarray(part, xp.float64) for part in (values, more or [])]
-        return xp.asarray(self.run.total(xp.concatenate(parts)))  # from the host
+        found: Array = xp.asarray(self.run.total(xp.concatenate(parts)))
+        return found
 
     def _store(self, mean: Array, variance: Array) -> None:
         """Add to the decaying sums; every rank does the same to its own."""
