@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ class LevelDb:
 
     def __len__(self) -> int:
         if self._length is None:
-            with self._database.iterator(include_value=False) as keys:
+            iterator = self._database.iterator
+            with _reading(self.path), iterator(include_value=False) as keys:
                 self._length = sum(1 for _ in keys)
         return self._length
 
@@ -66,10 +68,13 @@ class LevelDb:
         self._view.cleanup()
 
     def _start(self) -> None:
-        self._records: Iterator[tuple[bytes, bytes]] = self._database.iterator()
+        with _reading(self.path):
+            self._records: Iterator[tuple[bytes, bytes]] = self._database.iterator(
+                verify_checksums=True
+            )
         self._at = -1
         self._record = (b"", b"")
-        self._following = next(self._records, None)
+        self._following = self._next()
         if self._following is None:
             raise DataError(f"LevelDB {describe(self.path)} holds no records")
 
@@ -83,9 +88,25 @@ class LevelDb:
                 self._length = self._at + 1
                 return self._seek(index)
             self._record = self._following
-            self._following = next(self._records, None)
+            self._following = self._next()
             self._at += 1
         return self._record
+
+    def _next(self) -> tuple[bytes, bytes] | None:
+        with _reading(self.path):
+            return next(self._records, None)
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Faults of the library become those of the database."""
+    try:
+        yield
+    except plyvel().Error as error:
+        raise DataError(
+            f"LevelDB {describe(path)} is damaged: {error}; copy it again from where "
+            "it came, or make it again"
+        ) from error
 
 
 def plyvel() -> Any:

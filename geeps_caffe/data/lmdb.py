@@ -4,7 +4,8 @@ import errno
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,9 +31,10 @@ class Lmdb:
         self.path = path
         shared = _open(path)
         self._give_back = weakref.finalize(self, _give_back, shared)
-        self._transaction = shared.environment.begin(buffers=True)
-        self._cursor = self._transaction.cursor()
-        self._length: int = self._transaction.stat()["entries"]
+        with _reading(path):
+            self._transaction = shared.environment.begin(buffers=True)
+            self._cursor = self._transaction.cursor()
+            self._length: int = self._transaction.stat()["entries"]
         self._at = -1  # where the cursor stands
         self._index: _Keys | None = None
         if not self._length:
@@ -58,7 +60,8 @@ class Lmdb:
             return [self.read(i) for i in indices]
         self._seek(first)
         self._at = first + count - 1
-        return list(islice(self._cursor.iternext(keys=False), count))
+        with _reading(self.path):
+            return list(islice(self._cursor.iternext(keys=False), count))
 
     def key(self, index: int) -> str:
         """The key of record `index`."""
@@ -76,6 +79,11 @@ class Lmdb:
         self._give_back()
 
     def _seek(self, index: int) -> None:
+        with _reading(self.path):
+            self._move(index)
+        self._at = index
+
+    def _move(self, index: int) -> None:
         step = index - self._at
         if 0 <= step <= _NEAR and self._at >= 0:
             for _ in range(step):
@@ -88,7 +96,6 @@ class Lmdb:
             self._cursor.last()
         else:
             self._cursor.set_key(self._keys()[index])
-        self._at = index
 
     def _keys(self) -> "_Keys":
         if self._index is None:
@@ -128,12 +135,21 @@ _OPENING = threading.RLock()  # a user may be collected while another one opens
 def _open(path: str) -> _Shared:
     if kind_of(path) != "lmdb":
         raise DataError(_no_lmdb(path))
-    file = path if Path(path).is_file() else os.path.join(path, "data.mdb")
+    file = _file(path)
     try:
         with _OPENING:
-            return _share(file)
+            shared = _share(file)
+            lack = _lack(shared.environment, file)
+            if lack:
+                _give_back(shared)
+                raise DataError(f"LMDB {describe(path)} is cut off: {lack}")
+            return shared
     except (lmdb.Error, OSError) as error:
         raise DataError(explain(path, error)) from error
+
+
+def _file(path: str) -> str:
+    return path if Path(path).is_file() else os.path.join(path, "data.mdb")
 
 
 def _share(file: str) -> _Shared:
@@ -147,6 +163,30 @@ def _share(file: str) -> _Shared:
         _OPEN[key] = _Shared(key, environment)
     _OPEN[key].users += 1
     return _OPEN[key]
+
+
+def _lack(environment: "lmdb.Environment", file: str) -> str:
+    """What a file lacks of its pages, whose reading would kill the process; or ""."""
+    pages = environment.info()["last_pgno"] + 1
+    wanted, found = pages * environment.stat()["psize"], os.path.getsize(file)
+    if found >= wanted:
+        return ""
+    return (
+        f"{file} has {found:,} bytes and should have {wanted:,}; copy it again from "
+        "where it came, or make it again"
+    )
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Faults of the library become those of the database."""
+    try:
+        yield
+    except lmdb.Error as error:
+        raise DataError(
+            f"LMDB {describe(path)} is damaged: {error}; copy it again from where it "
+            "came, or make it again"
+        ) from error
 
 
 def _give_back(shared: _Shared) -> None:
@@ -187,7 +227,10 @@ def explain(path: str, error: Exception) -> str:
     """The library's error with the path, the file system and what to do."""
     text = str(error)
     advice = [a for number, a in _ADVICE.items() if os.strerror(number) in text]
-    if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError)):
+    file = _file(path)
+    if Path(file).is_file() and not Path(file).stat().st_size:
+        advice = [f"{file} is empty; make it again"]
+    elif isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError)):
         advice = ["it is damaged, cut off, or of LMDB 1.0; make it again"]
     elif "already open" in text:
         advice = ["other code in this process has opened it; close it there first"]

@@ -1,11 +1,14 @@
 """What holds for LMDB and LevelDB alike."""
 
+import contextlib
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 from geeps_caffe.data import open_database
+from geeps_caffe.data.leveldb import plyvel
 from geeps_caffe.errors import DataError
 from tests.data.databases import make_database
 
@@ -110,6 +113,21 @@ def test_a_damaged_database_is_refused(path, backend):
         file.write(b"version https://git-lfs.github.com/spec/v1\n")
     with pytest.raises(DataError, match=r"can't be opened: .*make (it|the database) a"):
         open_database(path, backend)
+
+
+def test_damage_within_is_told_when_it_is_met(tmp_path, backend, rng):
+    records = [rng.bytes(5000) for _ in range(2000)]
+    path = make_database(tmp_path / "db", records, backend)
+    if backend == "leveldb":  # from its log to tables
+        with contextlib.closing(plyvel().DB(path)) as written:
+            written.compact_range()
+    files = [f for f in (tmp_path / "db").iterdir() if f.suffix in (".mdb", ".ldb")]
+    for file in files:
+        content = np.fromfile(file, np.uint8)
+        content[2 << 14 :] ^= 0x55  # all but some first pages
+        content.tofile(file)
+    with pytest.raises(DataError, match=r"is damaged: .*make it again"):
+        list(map(open_database(path, backend).read, range(2000)))
 
 
 def test_a_database_that_is_in_use_elsewhere_can_be_read(corpus, tmp_path):

@@ -41,6 +41,21 @@ def test_errors_of_the_system_name_path_file_system_and_advice(
     assert advice in said
 
 
+def test_a_file_that_is_cut_off_is_refused(tmp_path):
+    """Reading what is mapped beyond its end would kill the process."""
+    path = make_database(tmp_path / "db", [b"a" * 5000] * 20)
+    os.truncate(f"{path}/data.mdb", 9 * 4096)
+    with pytest.raises(DataError, match=r"is cut off: .* has 36,864 bytes"):
+        Lmdb(path)
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    path = make_database(tmp_path / "db", [b"a"])
+    os.truncate(f"{path}/data.mdb", 0)
+    with pytest.raises(DataError, match=r"data\.mdb is empty; make it again"):
+        Lmdb(path)
+
+
 def test_an_environment_that_other_code_has_open_is_told(tmp_path):
     path = make_database(tmp_path / "db", [b"a"])
     with (
