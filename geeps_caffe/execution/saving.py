@@ -53,6 +53,7 @@ class Saving:
         report: is told of each file.
         disk: where they are written.
         saved: the iteration of the last snapshot.
+        failed: that of the last one that could not be written on the way.
     """
 
     training: Training
@@ -60,6 +61,7 @@ class Saving:
     report: Callable[[Report], None]
     disk: FileSystem
     saved: int = -1
+    failed: int = -1
     _before: dict[str, Array] = field(default_factory=dict)
 
     def before_update(self) -> None:
@@ -115,6 +117,7 @@ class Saving:
         except PeerLost:
             raise
         except (GeepsCaffeError, PrototxtError, OSError) as error:
+            self.failed = iteration
             prefix = snapshot_prefix(self.training.solver, self.path)
             self.report(reports.SnapshotFailed(prefix, str(error)))
 

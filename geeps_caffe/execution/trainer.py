@@ -169,14 +169,16 @@ class Trainer:
         self.report(reports.Finished(self.iteration))
 
     def _last_snapshot(self) -> None:
-        """snapshot_after_train, unless there is one of this iteration."""
+        """snapshot_after_train, unless there is one of this iteration.
+
+        What could not be written on the way is tried once more: now it is an error.
+        """
         if not self.solver.snapshot_after_train:
             return
         self.training.settle()  # all ranks, though but one writes
-        every = self.solver.snapshot
-        if self._saving.saved != self.iteration and not (
-            every and self.iteration % every == 0
-        ):
+        every, saving = self.solver.snapshot, self._saving
+        due = not every or self.iteration % every != 0
+        if saving.saved != self.iteration and (due or saving.failed == self.iteration):
             self.snapshot()
 
     def step(self, iterations: int) -> None:

@@ -109,6 +109,21 @@ def test_training_goes_on_after_a_full_disk_at_any_step(place, format):
         assert same_weights(weights, resumed.weights())
 
 
+def test_a_run_whose_last_snapshot_fails_fails(format):
+    """One on the way at the last iteration is the last one, too."""
+    disk = FaultyDisk(NEVER, Stop())
+
+    def fill():
+        disk.fail(0, FULL)
+        return 0
+
+    text = f"snapshot: 2 max_iter: 2 snapshot_format: {format}"
+    with Run(text, disk=disk, requested=fill) as run:
+        with pytest.raises(InputError, match="full; make room"):
+            run.trainer.solve()
+        assert len(run.of(SnapshotFailed)) == 1
+
+
 def test_a_full_disk_does_not_touch_an_older_snapshot_of_the_same_name(place, format):
     disk = FaultyDisk(NEVER, Stop())
     with Run(f"snapshot: 2 snapshot_format: {format}") as old:
