@@ -44,8 +44,8 @@ def _without_dead_arrays(program: Program) -> Program:
         while (source := program.arrays[name].view_of) is not None:
             used.add(source)
             name = source
-    views = {n for n in program.arrays if program.root(n) in used}
-    arrays = {n: a for n, a in program.arrays.items() if n in used | views}
+    kept = used | {n for n in program.arrays if program.root(n) in used}
+    arrays = {n: a for n, a in program.arrays.items() if n in kept}
     return replace(
         program,
         arrays=arrays,
