@@ -112,7 +112,7 @@ class Interrupted:
 
 
 def test_an_interrupt_that_no_row_has_seen_is_not_lost():
-    call = OneDnnLanes(Interrupted(), 2, None, None, None).abreast([[], []])
+    call = OneDnnLanes(Interrupted(), 2, None).abreast([[], []])
     with pytest.raises(KeyboardInterrupt):
         call()
 
@@ -122,7 +122,7 @@ class NoOpenMp:
 
 
 def test_without_openmp_one_thread_runs_all_rows():
-    lanes = OneDnnLanes(NoOpenMp(), 2, None, None, None)
+    lanes = OneDnnLanes(NoOpenMp(), 2, None)
     seen = []
     lanes.abreast([[lambda: seen.append(1)], [lambda: seen.append(2)]])()
     assert seen == [1, 2]

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from geeps_caffe.device.array import Array, ArrayModule, Shape, aligned, allocate
+from geeps_caffe.device.array import Array, ArrayModule, Shape, allocate
 from geeps_caffe.device.device import Device, HostDevice
 from geeps_caffe.engines.engine import (
     Call,
@@ -20,7 +20,6 @@ from geeps_caffe.engines.engine import (
     plain_rows,
 )
 from geeps_caffe.engines.functions import Functions
-from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.by_parts import bind_parts, describe_parts
 from geeps_caffe.engines.onednn.constants import Arg, Query
@@ -34,7 +33,8 @@ from geeps_caffe.engines.onednn.library import (
     read_version,
 )
 from geeps_caffe.engines.onednn.momentum import LEAST, Momentum
-from geeps_caffe.engines.onednn.recipe import HostFunction, HostStep, Kit, Recipe, Step
+from geeps_caffe.engines.onednn.recipe import Kit, in_turn
+from geeps_caffe.engines.onednn.recipes import Recipes
 from geeps_caffe.engines.onednn.threads import (
     hold_blas_to_one_thread,
     openmp_threads,
@@ -69,13 +69,12 @@ class OneDnnEngine:
         self._library = library
         api = Api(library)
         self.kit = Kit(api, Layouts(api))
-        self.lanes: Lanes = OneDnnLanes(
-            library, self.threads, self._lane_kit, _described, _bound
-        )
+        self._recipes = Recipes(self.kit)
+        self.lanes: Lanes = OneDnnLanes(library, self.threads, self._lane)
 
-    def _lane_kit(self) -> Kit:
+    def _lane(self) -> Recipes:
         """A stream of its own; layouts have the same names everywhere."""
-        return Kit(Api(self._library), self.kit.layouts)
+        return Recipes(Kit(Api(self._library), self.kit.layouts))
 
     def describe(self, request: Request) -> Description | None:
         """How `request` would run; None where oneDNN can't do exactly as Caffe.
@@ -85,11 +84,11 @@ class OneDnnEngine:
         if request.parts:
             description = describe_parts(self.lanes, request)
         else:
-            description = _described(self.kit, request)
+            description = self._recipes.describe(request)
         if description is None:
             return None
         trains = request.training and request.direction == "forward"
-        if trains and _recipe(self.kit, _full_backward(request, description)) is None:
+        if trains and not self._recipes.find(_full_backward(request, description)):
             return None
         return description
 
@@ -111,7 +110,7 @@ class OneDnnEngine:
         """
         if request.parts:
             return bind_parts(self.lanes, request, description, arrays, scratch)
-        return _bound(self.kit, request, description, arrays, scratch)
+        return self._recipes.bind(request, description, arrays, scratch)
 
     def bind_reorder(
         self,
@@ -174,40 +173,6 @@ class OneDnnEngine:
         return self.kit.api.bind(desc, memories)
 
 
-def _recipe(kit: Kit, request: Request) -> Recipe | None:
-    if np.dtype(request.dtype) != np.float32:
-        return None
-    if any(0 in shape or not shape for shape in request.shapes.values()):
-        return None
-    make = OPERATIONS.get(type(request.operation))
-    return None if make is None else make(kit, request)
-
-
-def _described(kit: Kit, request: Request) -> Description | None:
-    recipe = _recipe(kit, request)
-    if recipe is None:
-        return None
-    return Description(
-        dict(recipe.layouts),
-        tuple(recipe.saved),
-        recipe.scratch,
-        recipe.implementation,
-    )
-
-
-def _bound(
-    kit: Kit,
-    request: Request,
-    description: Description,
-    arrays: Mapping[str, Array],
-    scratch: Array | None,
-) -> Call:
-    recipe = _recipe(kit, request)
-    assert recipe is not None, "a request is described before it is bound"
-    assert recipe.scratch <= description.scratch, "another request was described"
-    return Binder(recipe, arrays, scratch).call()
-
-
 def _full_backward(request: Request, forward: Description) -> Request:
     """The backward pass that asks for every gradient there is.
 
@@ -226,54 +191,3 @@ def _full_backward(request: Request, forward: Description) -> Request:
 
 def _only_params(layouts: Mapping[str, Layout]) -> dict[str, Layout]:
     return {port: x for port, x in layouts.items() if port.startswith("param")}
-
-
-class Binder:
-    """Arrays under one recipe."""
-
-    def __init__(
-        self, recipe: Recipe, arrays: Mapping[str, Array], scratch: Array | None
-    ) -> None:
-        self._recipe = recipe
-        self._api = recipe.kit.api
-        self._buffers = {port: arrays[port] for port in recipe.layouts}
-        self._buffers |= recipe.constants
-        start = 0
-        for name, md in recipe.temporaries.items():
-            assert scratch is not None
-            self._buffers[name] = scratch[start : start + md.nbytes]
-            start += aligned(md.nbytes)
-        self._scratchpad = None if scratch is None else scratch[start:]
-
-    def call(self) -> Call:
-        """The call that runs all steps."""
-        return in_turn([self._step(step) for step in self._recipe.steps])
-
-    def _step(self, step: Step | HostStep) -> Call:
-        if isinstance(step, HostStep):
-            return self._host(step.function)
-        memories = {
-            arg: self._api.memory(md, self._buffers[name])
-            for arg, (name, md) in step.uses.items()
-        }
-        if step.desc.scratch:
-            assert self._scratchpad is not None
-            pad = step.desc.md(Query.SCRATCHPAD)
-            memories[Arg.SCRATCHPAD] = self._api.memory(pad, self._scratchpad)
-        return self._api.bind(step.desc, memories)
-
-    def _host(self, function: HostFunction) -> Call:
-        return partial(function, self._buffers)
-
-
-def in_turn(calls: list[Call]) -> Call:
-    """One call that makes several, one after the other."""
-    if len(calls) == 1:
-        return calls[0]
-    row = tuple(calls)
-
-    def run() -> None:
-        for call in row:
-            call()
-
-    return run

@@ -18,14 +18,10 @@ from typing import Any, TypeAlias
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.engine import Call, Description, Request
 from geeps_caffe.engines.one_lane import in_turn
-from geeps_caffe.engines.onednn.recipe import Kit
+from geeps_caffe.engines.onednn.recipes import Recipes
 from geeps_caffe.engines.onednn.threads import openmp_threads, set_openmp_threads
 
 Row: TypeAlias = Sequence[Call]
-Describe: TypeAlias = Callable[[Kit, Request], Description | None]
-Bind: TypeAlias = Callable[
-    [Kit, Request, Description, Mapping[str, Array], Array | None], Call
-]
 
 
 class OneDnnLanes:
@@ -34,28 +30,24 @@ class OneDnnLanes:
     Args:
         library: oneDNN, through which its OpenMP is found.
         count: threads of the engine.
-        make_kit: a stream of its own for each lane.
-        describe: of the engine.
-        bind: of the engine.
+        make: recipes with a stream of their own, for a lane.
     """
 
     def __init__(
         self,
         library: ctypes.CDLL,
         count: int,
-        make_kit: Callable[[], Kit],
-        describe: Describe,
-        bind: Bind,
+        make: Callable[[], Recipes],
     ) -> None:
         self.count = count
         self._library = library
-        self._make_kit, self._describe, self._bind = make_kit, describe, bind
-        self._kits: list[Kit] = []
+        self._make = make
+        self._recipes: list[Recipes] = []
 
     def describe(self, request: Request) -> Description | None:
         """How the pass would run on one thread."""
         with self._single():
-            return self._describe(self._kit(0), request)
+            return self._of(0).describe(request)
 
     def bind(
         self,
@@ -67,7 +59,7 @@ class OneDnnLanes:
     ) -> Call:
         """The call for one thread; only the given lane may run it."""
         with self._single():
-            return self._bind(self._kit(lane), request, description, arrays, scratch)
+            return self._of(lane).bind(request, description, arrays, scratch)
 
     def abreast(self, rows: Sequence[Row]) -> Call:
         """One call that runs all rows and returns when they are done."""
@@ -80,10 +72,10 @@ class OneDnnLanes:
 
         return run
 
-    def _kit(self, lane: int) -> Kit:
-        while len(self._kits) <= lane:
-            self._kits.append(self._make_kit())
-        return self._kits[lane]
+    def _of(self, lane: int) -> Recipes:
+        while len(self._recipes) <= lane:
+            self._recipes.append(self._make())
+        return self._recipes[lane]
 
     @contextmanager
     def _single(self) -> Iterator[None]:

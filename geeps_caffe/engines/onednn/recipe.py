@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from geeps_caffe.device.array import Array, Shape, aligned
-from geeps_caffe.engines.engine import Layout, Request, SavedArray
+from geeps_caffe.engines.engine import Call, Layout, Request, SavedArray
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg
 from geeps_caffe.engines.onednn.descriptors import Handle, Md, PostOp, PrimitiveDesc
@@ -135,3 +135,16 @@ def port_shapes(request: Request) -> tuple[Shape, Shape]:
     shapes = request.shapes
     bottom = shapes.get("bottom0") or shapes["bottom0.diff"]
     return bottom, shapes.get("top0") or shapes["top0.diff"]
+
+
+def in_turn(calls: list[Call]) -> Call:
+    """One call that makes several, one after the other."""
+    if len(calls) == 1:
+        return calls[0]
+    row = tuple(calls)
+
+    def run() -> None:
+        for call in row:
+            call()
+
+    return run

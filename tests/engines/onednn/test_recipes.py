@@ -1,0 +1,56 @@
+from dataclasses import replace
+
+import pytest
+
+from geeps_caffe.engines.engine import Request
+from geeps_caffe.engines.onednn.recipes import Recipes
+from geeps_caffe.engines.onednn.threads import set_openmp_threads
+from geeps_caffe.engines.operations import InnerProduct
+
+
+def product(records):
+    shapes = {"bottom0": (records, 32), "param0": (48, 32), "top0": (records, 48)}
+    return Request(InnerProduct(1, False, False), "forward", shapes)
+
+
+@pytest.fixture
+def recipes(engine):
+    return Recipes(engine.kit, most=2)
+
+
+def test_what_was_made_for_a_request_is_found_for_its_equal(recipes):
+    made = recipes.find(product(8))
+    assert made is recipes.find(product(8))
+    again = product(8)
+    reversed_ports = dict(reversed(again.shapes.items()))
+    assert made is recipes.find(replace(again, shapes=reversed_ports))
+
+
+def test_requests_that_differ_have_recipes_of_their_own(recipes):
+    first = product(8)
+    made = recipes.find(first)
+    turned = {**first.shapes, "param0": (32, 48)}
+    for other in (
+        replace(first, training=False),
+        replace(first, given={"param0": made.layouts["param0"]}),
+        replace(first, operation=InnerProduct(1, False, True), shapes=turned),
+    ):
+        assert recipes.find(other) is not made
+
+
+def test_the_code_for_another_number_of_threads_is_another(engine, recipes):
+    made = recipes.find(product(8))
+    set_openmp_threads(engine.kit.api.library, 1)
+    try:
+        assert recipes.find(product(8)) is not made
+    finally:
+        set_openmp_threads(engine.kit.api.library, engine.threads)
+    assert recipes.find(product(8)) is made
+
+
+def test_what_was_asked_for_longest_ago_is_given_up_first(recipes):
+    first, second = recipes.find(product(8)), recipes.find(product(16))
+    assert recipes.find(product(8)) is first  # so 16 is the older one
+    recipes.find(product(24))
+    assert recipes.find(product(8)) is first
+    assert recipes.find(product(16)) is not second
