@@ -165,6 +165,34 @@ def test_usage_has_a_line_for_each_command():
     assert sum(line.startswith("  ") for line in usage().splitlines()) == len(COMMANDS)
 
 
+def run_python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "cv2",
+        "geeps_caffe.engines.cuda",
+        "geeps_caffe.paramserver.agent",
+        "geeps_caffe.paramserver.hosts.cluster_host",
+    ],
+)
+def test_training_imports_late_what_many_runs_never_use(module):
+    run_python(
+        f"import geeps_caffe.commands.train, sys; assert {module!r} not in sys.modules"
+    )
+
+
+def test_garbage_is_looked_for_once_a_command_is_imported():
+    run_python(
+        "import gc, sys; from geeps_caffe.__main__ import start\n"
+        "sys.argv = ['geeps-caffe', 'version']; start()\n"
+        "assert gc.isenabled() and gc.get_freeze_count() > 10_000"
+    )
+
+
 def test_help_comes_quickly_because_nothing_heavy_is_imported():
     code = (
         "import sys; from geeps_caffe.cli import main; main(['--help']); "

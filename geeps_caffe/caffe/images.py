@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 
 from geeps_caffe.caffe.faults import ArrayError
 from geeps_caffe.caffe.resampling import resample, zoom
+from geeps_caffe.data import opencv as cv2
 from geeps_caffe.data.decode import read_file
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError

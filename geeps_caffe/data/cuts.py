@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import cv2
 import numpy as np
 
+from geeps_caffe.data import opencv as cv2
 from geeps_caffe.device.array import Array, Shape, count
 
 

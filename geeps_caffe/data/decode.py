@@ -2,20 +2,20 @@
 
 from enum import IntEnum
 
-import cv2
 import numpy as np
 
+from geeps_caffe.data import opencv as cv2
 from geeps_caffe.data.database import Record, missing
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError
 
 
 class Colour(IntEnum):
-    """How many channels an image is decoded to."""
+    """How many channels an image is decoded to; by OpenCV's numbers for it."""
 
-    NATIVE = cv2.IMREAD_UNCHANGED
-    GREY = cv2.IMREAD_GRAYSCALE
-    COLOUR = cv2.IMREAD_COLOR
+    NATIVE = -1
+    GREY = 0
+    COLOUR = 1
 
 
 def decode(file: Record, colour: Colour) -> Array:
@@ -56,7 +56,7 @@ def encode(image: Array, kind: str) -> bytes:
         raise ValueError(f"OpenCV can't write images of type {kind!r}") from error
     if not done:
         raise ValueError(f"OpenCV can't write images of type {kind!r}")
-    return file.tobytes()
+    return bytes(file)
 
 
 def use_one_thread() -> None:

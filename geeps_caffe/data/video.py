@@ -3,9 +3,9 @@
 import os
 import re
 from dataclasses import dataclass
+from typing import Any
 
-import cv2
-
+from geeps_caffe.data import opencv as cv2
 from geeps_caffe.data.database import missing
 from geeps_caffe.data.decode import Colour, planes, read_image
 from geeps_caffe.device.array import Array
@@ -92,7 +92,8 @@ def read_frames(video: Video, start: int, count: int) -> list[Array]:
     return found + [found[-1]] * (count - len(found))
 
 
-def _open(video: Video) -> cv2.VideoCapture:
+def _open(video: Video) -> Any:
+    """OpenCV's VideoCapture of it."""
     capture = cv2.VideoCapture(video.path)
     if not capture.isOpened():
         raise DataError(f"OpenCV can't read the video {video.path!r}")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
+from geeps_caffe.data import opencv as cv2
 from geeps_caffe.data.decode import Colour, decode_file, pixels, read_file
 from geeps_caffe.data.order import below, draw
 from geeps_caffe.data.sampler import Batch, Share

@@ -6,7 +6,6 @@ from functools import cache
 
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.backend import gpu_names
-from geeps_caffe.engines.cuda.engine import CudaEngine
 from geeps_caffe.engines.engine import Engine
 from geeps_caffe.engines.onednn.engine import OneDnnEngine
 from geeps_caffe.engines.onednn.library import OneDnnMissing
@@ -15,11 +14,19 @@ from geeps_caffe.errors import UsageError, unknown
 
 _LOG = logging.getLogger(__name__)
 
+
+def _cuda(threads: int | None, gpu: int, kernels: str) -> Engine:
+    """Its kernels' tables are large, and most machines have no GPU."""
+    from geeps_caffe.engines.cuda.engine import CudaEngine  # noqa: PLC0415
+
+    return CudaEngine(threads, gpu, kernels)
+
+
 #: Made from the number of threads, the number of a GPU and what compiles for it.
 ENGINES: dict[str, Callable[[int | None, int, str], Engine]] = {
     "reference": lambda threads, gpu, kernels: ReferenceEngine(threads),
     "onednn": lambda threads, gpu, kernels: OneDnnEngine(threads),
-    "cuda": CudaEngine,
+    "cuda": _cuda,
 }
 
 
