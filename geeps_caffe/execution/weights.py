@@ -3,6 +3,7 @@
 import logging
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from geeps_caffe.execution.batch_norm_weights import (
     plain_factor,
     warning,
 )
+from geeps_caffe.execution.in_advance import Job, in_advance
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.files import DISK, FileSystem, Writer, write_atomically
-from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.graph.graph import Graph, Node, Param
 from geeps_caffe.layers.fillers import fill
 from prototxt.weights import WeightsLayer, read_weights, write_weights
 
 _LOG = logging.getLogger(__name__)
+_FLOAT_BYTES = 4
 
 
 def fill_params(
@@ -31,9 +34,16 @@ def fill_params(
 
     Those that are `shared` with another net stay as they are.
     """
-    for key, param in net.graph.params.items():
-        if key in net.program.params and key not in shared:
-            net.set_param(key, first_values(param.shape, param.filler, key, seed))
+    params = net.graph.params
+    keys = [k for k in params if k in net.program.params and k not in shared]
+    jobs = (_filling(params[key], seed) for key in keys)
+    for key, values in zip(keys, in_advance(jobs), strict=True):
+        net.set_param(key, values)
+
+
+def _filling(param: Param, seed: int) -> Job:
+    make = partial(first_values, param.shape, param.filler, param.key, seed)
+    return Job(count(param.shape) * _FLOAT_BYTES, make)
 
 
 def first_values(shape: Shape, filler: Any, key: str, seed: int) -> Array:
