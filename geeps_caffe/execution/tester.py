@@ -11,6 +11,7 @@ from geeps_caffe.execution.reports import Output, Tested
 from geeps_caffe.execution.training import Training
 from geeps_caffe.execution.weights import copy_weights
 from geeps_caffe.graph.graph import Graph
+from geeps_caffe.graph.sequences import goes_on
 from geeps_caffe.layers.source import SourceLayer
 
 MOST_VALUES = 1 << 16  # of all batches, up to which they are added in batch order
@@ -31,8 +32,9 @@ class _Share:
 class TestNet:
     """A net in phase TEST on the params of the training net.
 
-    Where all its data come from source layers, the ranks test its batches by turns and
-    add up; else rank 0 tests alone and the others report nothing.
+    Where all its data come from source layers, and no recurrent layer goes on from one
+    batch to the next, the ranks test its batches by turns and add up; else rank 0
+    tests alone and the others report nothing.
     """
 
     __test__ = False  # not a test of ours
@@ -103,10 +105,11 @@ def _in_order(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _can_be_spread(graph: Graph) -> bool:
-    """Whether what a batch holds depends on its number alone."""
-    return all(
+    """Whether what a batch holds, and what it gives, depends on its number alone."""
+    alone = all(
         isinstance(node.layer, SourceLayer) for node in graph.nodes if not node.bottoms
     )
+    return alone and not goes_on(graph)
 
 
 def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:

@@ -8,8 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.graph.splits import Placed
-from geeps_caffe.layers.sequence_data import is_sequence, read_settings
+from geeps_caffe.layers.recurrent import Recurrent
+from geeps_caffe.layers.sequence_data import (
+    SequenceData,
+    is_sequence,
+    read_settings,
+)
 
 
 def with_clip_shapes(layers: Sequence[Placed]) -> list[Placed]:
@@ -60,3 +66,26 @@ def clip_shape(source: Any, layers: Sequence[Any]) -> tuple[int, int] | None:
             if len(dims) == 2 and min(dims) > 0:
                 return int(dims[0]), int(dims[1])
     return None
+
+
+def marker_source(graph: Graph, node: Node) -> Node:
+    """Where the second bottom of a recurrent layer, cont, comes from."""
+    source = graph.nodes[graph.values[node.bottoms[1]].source]
+    while source.type in ("Split", "Reshape"):
+        source = graph.nodes[graph.values[source.bottoms[0]].source]
+    return source
+
+
+def of_clips(source: Node) -> bool:
+    """Whether each batch has whole clips, so no state goes on from the last batch."""
+    return isinstance(source.layer, SequenceData)
+
+
+def goes_on(graph: Graph) -> bool:
+    """Whether recurrent layers may go on in a batch from where the last one ended."""
+    return any(
+        isinstance(node.layer, Recurrent)
+        and not node.layer.exposed
+        and not of_clips(marker_source(graph, node))
+        for node in graph.nodes
+    )

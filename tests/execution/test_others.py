@@ -190,6 +190,37 @@ def test_workers_that_run_the_rule_can_not_clip_together(place):
         alone(ten_steps, update="worker")
 
 
+RECURRENT = """
+layer { name: "data" type: "HDF5Data" top: "steps" top: "cont"
+  hdf5_data_param { source: "steps.txt" batch_size: 4 } include { phase: TEST } }
+layer { name: "train" type: "DummyData" top: "steps" top: "cont" dummy_data_param {
+  shape { dim: 4 dim: 2 dim: 3 } shape { dim: 4 dim: 2 } } include { phase: TRAIN } }
+layer { name: "lstm" type: "LSTM" bottom: "steps" bottom: "cont" top: "lstm"
+  recurrent_param { num_output: 3 weight_filler { type: "xavier" } } }
+layer { name: "sum" type: "Reduction" bottom: "lstm" top: "sum" loss_weight: 1 }
+"""
+
+
+def test_a_test_whose_states_go_on_from_batch_to_batch_is_that_of_one_worker(place):
+    """A sequence longer than a batch: whoever tests the second needs the first."""
+    rng = np.random.default_rng(3)
+    with h5py.File(place / "steps.h5", "w") as file:
+        file["steps"] = rng.standard_normal((20, 2, 3))
+        file["cont"] = np.ones((20, 2))
+    (place / "steps.txt").write_text("steps.h5\n")
+    (place / "net.prototxt").write_text(RECURRENT)
+    seen = {}
+
+    def work(trainer):
+        trainer.report = seen.setdefault(trainer.settings.ranks, []).append
+        trainer.test_all()
+
+    alone(work)
+    together(2, work)
+    (one,), (two,) = ([r for r in seen[n] if getattr(r, "outputs", ())] for n in (1, 2))
+    assert two == one
+
+
 @pytest.mark.parametrize("test_on", ["all", "first"])
 @pytest.mark.parametrize("ranks", [2, 3, 7])
 def test_a_test_on_several_ranks_is_that_of_one_to_the_last_bit(ranks, test_on):
