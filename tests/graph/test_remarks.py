@@ -1,9 +1,15 @@
 import logging
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
 
 import prototxt
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.remarks import log_remarks, remarks
+from geeps_caffe.layers.base import Setting
 
 INPUT = (
     'layer { name: "x" type: "Input" top: "x" '
@@ -57,6 +63,42 @@ def test_interpolated_channels_that_are_added_up_are_remarked():
 def test_each_channel_by_itself_needs_no_remark():
     assert remarks(built(enlarging(group=2))) == []
     assert remarks(built(enlarging(filler="xavier"))) == []
+
+
+STEPS = """
+layer { name: "d" type: "HDF5Data" top: "x" top: "cont"
+  hdf5_data_param { source: "list.txt" batch_size: 4 } }
+layer { name: "lstm" type: "LSTM" bottom: "x" bottom: "cont" top: "lstm"
+  recurrent_param { num_output: 3 } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "remarked"),
+    [
+        (Setting(ranks=2), True),
+        (Setting(), False),
+        (Setting(ranks=2, own_data=True), False),
+        (Setting(ranks=2, whole_batches=True), False),
+    ],
+)
+def test_time_steps_that_workers_share_out_are_remarked(
+    tmp_path, monkeypatch, setting, remarked
+):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("steps.h5", "w") as file:
+        file["x"], file["cont"] = np.ones((8, 2, 3)), np.ones((8, 2))
+    Path("list.txt").write_text("steps.h5\n")
+    document = prototxt.parse_net(STEPS, "net.prototxt")
+    source = Source(document.message, document.path, document.layer_lines)
+    graph = build_graph(source, NetState("TRAIN"), setting)
+    found = remarks(graph)
+    for node in graph.nodes:
+        node.layer.close()
+    assert len(found) == remarked
+    for remark in found:
+        assert "layer 'lstm' (LSTM)" in remark
+        assert "records of layer 'd' (HDF5Data) at net.prototxt:2 are" in remark
 
 
 def test_remarks_are_warnings_of_the_log(caplog):
