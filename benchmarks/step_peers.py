@@ -1,8 +1,8 @@
-"""Ours and PyTorch as peers of a benchmark: each in a process of its own, on request.
+"""The peers of a benchmark, ours first: each in a process of its own, on request.
 
 A peer trains one net on one batch. Asked for `losses` it does its first steps, with
-the same weights and dropout masks as the other; asked for `times` it does more, and
-returns how long each took.
+the same weights and dropout masks as the others (real Caffe draws masks of its own);
+asked for `times` it does more, and returns how long each took.
 """
 
 import contextlib
@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from benchmarks.caffe_peer import CaffePeer
+from benchmarks.memory import Memory
 from benchmarks.models import MODELS, batch_of, flops, read_model, solver_of
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
@@ -32,13 +34,14 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Task:
-    """What both peers do."""
+    """What all peers do."""
 
     net: str
     corpus: str
     threads: int
-    weights: str  # file through which the first weights go from us to PyTorch
+    weights: str  # file through which the first weights go from us to the others
     share: bool | None = None
+    caffe: str = ""  # an interpreter that has real Caffe's pycaffe
 
 
 class Stepper(Protocol):
@@ -139,8 +142,18 @@ def make(kind: str, task: Task) -> Stepper:
 # -- processes -----------------------------------------------------------------
 
 
-class Peer:
+class Peer(Protocol):
     """A peer's process; calls wait for the answer."""
+
+    def ask(self, what: str, number: int = 0) -> Any:
+        """Send a request; returns its answer."""
+
+    def close(self) -> None:
+        """End the process."""
+
+
+class PythonPeer:
+    """Ours or PyTorch, in a process of this interpreter."""
 
     def __init__(self, kind: str, task: Task) -> None:
         context = get_context("spawn")
@@ -151,7 +164,7 @@ class Peer:
         self.ask("ready")
 
     def ask(self, what: str, number: int = 0) -> Any:
-        """Send a request; returns its answer."""
+        """See Peer."""
         self._mine.send((what, number))
         answer = self._mine.recv()
         if isinstance(answer, Exception):
@@ -159,10 +172,17 @@ class Peer:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """See Peer."""
         with contextlib.suppress(BrokenPipeError):
             self._mine.send(("end", 0))
         self._process.join()
+
+
+def start(kind: str, task: Task) -> Peer:
+    """A process for "caffe", or a kind that `make` knows."""
+    if kind != "caffe":
+        return PythonPeer(kind, task)
+    return CaffePeer(task.caffe, task.net, task.corpus, task.threads, task.weights)
 
 
 @contextlib.contextmanager
@@ -171,7 +191,7 @@ def peers(kinds: list[str], task: Task) -> Iterator[dict[str, Peer]]:
     found: dict[str, Peer] = {}
     try:
         for kind in kinds:
-            found[kind] = Peer(kind, task)
+            found[kind] = start(kind, task)
         yield found
     finally:
         for peer in found.values():
@@ -211,20 +231,6 @@ def _timed(peer: Stepper, iteration: int) -> float:
     start = time.perf_counter()
     peer.step(iteration)
     return time.perf_counter() - start
-
-
-class Memory:
-    """The process's memory since this was made."""
-
-    def __init__(self) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-
-    def peak(self) -> float:
-        """The most resident so far, in MB."""
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) / 1024
-        return float("nan")
 
 
 def _sgemm_gflops(peer: Stepper, size: int = 1536) -> float:
