@@ -24,7 +24,8 @@ Window: TypeAlias = tuple[int, ...]  # one entry per spatial axis
 class Convolution:
     """top0 (N, K, ...) = bottom0 (N, C, ...) * param0 (K, C / group, ...) + param1.
 
-    Spatial output = (in + 2 pad - (dilation (kernel - 1) + 1)) // stride + 1.
+    Spatial output = (in + 2 pad - (dilation (kernel - 1) + 1)) / stride + 1, rounded
+    towards 0 before the 1 is added: a kernel may stand over, onto zeros.
     """
 
     kernel: Window

@@ -1,6 +1,7 @@
 """Windows of convolutions and poolings: how nets write them, and what they result in.
 
-Sizes are those of Caffe: convolutions round down, poolings up unless told otherwise.
+Sizes are those of Caffe: convolutions round towards 0 before they add the first window,
+poolings up unless told otherwise.
 """
 
 from dataclasses import dataclass
@@ -82,17 +83,21 @@ def require_positive(layer: Layer, name: str, values: Window) -> None:
 
 
 def convolved(layer: Layer, geometry: Geometry, image: Shape) -> Shape:
-    """The spatial shape of a convolution's top."""
+    """The spatial shape of a convolution's top.
+
+    As in Caffe a kernel may stand over by less than a stride: there is one window,
+    which meets zeros behind the image.
+    """
     sizes = []
     for i, span in enumerate(geometry.spans):
         inner = image[i] + 2 * geometry.pad[i]
-        if span > inner:
+        if span - inner >= geometry.stride[i]:
             layer.fail(
                 f"the kernel covers {span} pixels of spatial axis {i}, but the bottom "
                 f"has {image[i]}, with padding {inner}; make the kernel smaller or pad "
                 f"by {-(-(span - image[i]) // 2)} (bottom {image}, {geometry})"
             )
-        sizes.append((inner - span) // geometry.stride[i] + 1)
+        sizes.append(max(0, inner - span) // geometry.stride[i] + 1)
     return tuple(sizes)
 
 

@@ -43,7 +43,9 @@ def convolution(bottom, outputs, kernel, stride=1, pad=0, dilation=1, group=1, b
     axes = len(kernel)
     stride, pad, dilation = (_each(v, axes) for v in (stride, pad, dilation))
     windows = zip(bottom[-axes:], kernel, stride, pad, dilation, strict=True)
-    spatial = [(i + 2 * p - d * (k - 1) - 1) // s + 1 for i, k, s, p, d in windows]
+    spatial = [
+        max(0, i + 2 * p - d * (k - 1) - 1) // s + 1 for i, k, s, p, d in windows
+    ]
     channels = bottom[-axes - 1]
     shapes = {
         "bottom0": bottom,
@@ -239,6 +241,8 @@ CONVOLUTIONS = [
     convolution((4, 6, 6), 7, (3, 3)),
     convolution((2, 3, 8, 8), 4, (3, 3), 1, 3),
     convolution((1, 16, 4, 4), 16, (7, 7), 1, 3),
+    convolution((2, 16, 4, 6), 32, (5, 3), 2),  # stands over the image by one row
+    convolution((2, 3, 3, 4), 4, (5, 7), 4, 0),
 ]
 
 DECONVOLUTIONS = [

@@ -24,6 +24,7 @@ CASES = {
     "no bias": ("num_output: 2 kernel_size: 1 bias_term: false", (2, 3, 2, 2)),
     "two batch axes": ("num_output: 2 kernel_size: 2 axis: 2", (2, 3, 2, 4, 4)),
     "negative axis": ("num_output: 2 kernel_size: 2 axis: -3", (2, 2, 3, 3)),
+    "stands over": ("num_output: 2 kernel_size: 4 stride: 3", (1, 2, 3, 5)),
     "gaps": ("num_output: 2 kernel_size: 1 stride: 3", (1, 2, 6, 5)),
 }
 
@@ -46,6 +47,8 @@ def plain(operation, x, w, bias):
     k, stride, group = operation.kernel, operation.stride, operation.group
     padded = np.pad(x, [(0, 0), *((p, p) for p in operation.pad)])
     span = [(n - 1) * d + 1 for n, d in zip(k, operation.dilation, strict=True)]
+    over = [max(0, e - n) for n, e in zip(padded.shape[1:], span, strict=True)]
+    padded = np.pad(padded, [(0, 0), *((0, n) for n in over)])
     out = [
         (n - e) // s + 1 for n, e, s in zip(padded.shape[1:], span, stride, strict=True)
     ]

@@ -61,6 +61,12 @@ def test_convolution_rounds_down():
     assert out(layer, bottom) == (4, 4)
 
 
+def test_a_kernel_may_stand_over_by_less_than_its_stride():
+    bottom = (1, 1, 4, 10)
+    layer = convolution("kernel_h: 5 kernel_w: 3 stride: 2", bottom)
+    assert out(layer, bottom) == (1, 4)
+
+
 def test_deconvolution_undoes_the_size_of_a_convolution():
     bottom = (1, 1, 4, 5)
     text = "kernel_size: 4 stride: 2 pad: 1"
