@@ -47,6 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _write(folder: str, files: Iterable[str], database: str, backend: str) -> None:
     with DatabaseWriter(database, backend) as writer:
+        _log.info("Opened %s %s", backend, database)
         for file in files:
             _log.info("Reading %s", file)
             for record in _read(os.path.join(folder, file)):

@@ -73,6 +73,7 @@ def _convert(
     skipped: list[Listed] = []
     converter = _Converter(line)
     with DatabaseWriter(database, line.text("backend")) as writer:
+        _log.info("Opened %s %s", line.text("backend"), database)
         for number, listed in enumerate(images):
             try:
                 record = converter.record(root + listed.name, listed.label)

@@ -40,9 +40,10 @@ def main(argv: Sequence[str]) -> int:
 
 def write_digits(images: Array, labels: Array, database: str, backend: str) -> None:
     """Write images (N, rows, columns), uint8, and their labels as Caffe's tool does."""
-    _log.info("A total of %d items.", len(images))
-    _log.info("Rows: %d Cols: %d", *images.shape[1:])
     with DatabaseWriter(database, backend) as writer:
+        _log.info("Opened %s %s", backend, database)
+        _log.info("A total of %d items.", len(images))
+        _log.info("Rows: %d Cols: %d", *images.shape[1:])
         for number, (image, label) in enumerate(zip(images, labels, strict=True)):
             writer.put(f"{number:08d}", write_datum(image[None], int(label)))
         writer.finish()

@@ -87,6 +87,18 @@ def test_odd_lines_of_the_list_are_understood(images, backend):
     ]
 
 
+def test_the_log_has_the_lines_of_caffe(images, caplog):
+    caplog.set_level(logging.INFO)
+    write_list("a.png 1\nd.png 2\n")
+    assert main(["images/", "list.txt", "db"]) == 0
+    said = [record.getMessage() for record in caplog.records]
+    assert said[:3] == [
+        "A total of 2 images.",
+        "Opened lmdb db",
+        "Processed 2 files.",
+    ]
+
+
 def test_missing_and_broken_images_are_named_counted_and_a_failure(images, caplog):
     caplog.set_level(logging.INFO)
     write_list("a.png 1\nx.png 2\nbroken.png 3\n")
