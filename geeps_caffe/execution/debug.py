@@ -38,6 +38,15 @@ def watched_step(
     return [*found, _norms(sizes)]
 
 
+def watched_forward(net: PlannedNet) -> list[BlobMean | ParamNorms]:
+    """A batch forward alone, as a test does it, and what debug_info says about it."""
+    sizes = _Sizes(net)
+    sizes.note_params()
+    end = net.program.backward_start
+    net.executor.run(lambda position, _: position < end, sizes.after)
+    return [mean for node in net.graph.nodes for mean in _forward(sizes, node)]
+
+
 @dataclass(frozen=True)
 class _Size:
     """Of an array: its count, the sum of its absolute values and of its squares."""

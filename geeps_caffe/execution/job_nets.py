@@ -50,8 +50,7 @@ class JobNets:
             keep=kept_values(graph),
             by_rows=by_rows,
             param_cache=settings.param_cache,
-            # debug_info is about every blob.
-            without=frozenset(PASSES if self.solver.debug_info else settings.without),
+            without=self._without,
         )
         return PlannedNet(
             graph,
@@ -63,6 +62,11 @@ class JobNets:
             limits=self.limits,
             seed=self.seed,
         )
+
+    @property
+    def _without(self) -> frozenset[str]:
+        """Passes to leave out: all with debug_info, which is about every blob."""
+        return frozenset(PASSES if self.solver.debug_info else self.settings.without)
 
     def _table_layouts(self, graph: Graph) -> dict[str, Layout]:
         """The layouts that params must have; others take what their engine wants."""
@@ -92,7 +96,7 @@ class JobNets:
             keep_all=self.settings.keep_all,
             keep=kept_values(graph),
             param_cache=self.settings.param_cache,
-            without=frozenset(self.settings.without),
+            without=self._without,
         )
         layouts = trained.layouts
         net = PlannedNet(

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geeps_caffe.execution.debug import watched_forward
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet
 from geeps_caffe.execution.reports import Output, Tested
-from geeps_caffe.execution.training import Training
+from geeps_caffe.execution.training import Training, Watch
 from geeps_caffe.execution.weights import copy_weights
 from geeps_caffe.graph.graph import Graph
 from geeps_caffe.graph.sequences import goes_on
@@ -63,15 +64,20 @@ class TestNet:
         if set(self.net.program.params) - set(self._shared):
             copy_weights(self.net, path, self._shared)
 
-    def run(self, stop: Callable[[], bool], with_loss: bool) -> Tested:
-        """Test; `stop` is asked before each batch. The same result on all ranks."""
+    def run(
+        self, stop: Callable[[], bool], with_loss: bool, watch: Watch | None = None
+    ) -> Tested:
+        """Test; `stop` is asked before each batch. The same result on all ranks.
+
+        `watch` is told about every batch's blobs (debug_info).
+        """
         if not self.mine or not self.iterations:
             return Tested((), 0.0 if with_loss else None)
         rows: dict[int, list[float]] = {}  # by batch: outputs, then the loss
         for batch in self._share.batches(self._done, self.iterations):
             if stop():
                 return Tested((), interrupted=True)
-            outputs, loss = forward_outputs(self.net, batch)
+            outputs, loss = forward_outputs(self.net, batch, watch)
             rows[batch] = [*(output.value for output in outputs), loss]
         self._done += self.iterations
         outputs = outputs_now(self.net)
@@ -112,11 +118,16 @@ def _can_be_spread(graph: Graph) -> bool:
     return alone and not goes_on(graph)
 
 
-def forward_outputs(net: PlannedNet, batch: int) -> tuple[list[Output], float]:
+def forward_outputs(
+    net: PlannedNet, batch: int, watch: Watch | None = None
+) -> tuple[list[Output], float]:
     """One forward pass: the numbers of all outputs, and the loss."""
     net.follow_sources()
     net.executor.begin(batch, np.arange(1, dtype=np.int64))
-    net.executor.forward()
+    if watch is None:
+        net.executor.forward()
+    else:
+        watch(watched_forward(net))
     return outputs_now(net), net.loss()
 
 

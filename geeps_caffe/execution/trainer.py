@@ -269,7 +269,9 @@ class Trainer:
             if self.stopped:
                 return
             self.report(reports.Testing(self.iteration, test.index))
-            tested = test.run(self._stop_requested, self.solver.test_compute_loss)
+            watch = self._debug if self.solver.debug_info else None
+            with_loss = self.solver.test_compute_loss
+            tested = test.run(self._stop_requested, with_loss, watch)
             self.stopped = self.stopped or tested.interrupted
             self.report(tested)
 

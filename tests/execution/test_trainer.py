@@ -278,6 +278,21 @@ def test_debug_info_is_told_when_an_iteration_is_shown(place, engine, keep_all):
     assert not same_weights(before, after)
 
 
+def test_debug_info_is_told_of_every_batch_of_a_test():
+    settings = RunSettings(engine="onednn", seed=1, threads=1)
+    with Run("debug_info: true display: 0 " + TEST, settings=settings) as run:
+        run.trainer.test_all()
+        weights = run.weights()
+    means = run.of(BlobMean)
+    forward = [line for line in DEBUGGED if line[:2] != ("Forward", "relu")][:6]
+    found = [(m.direction, m.layer, m.role, m.blob, m.what) for m in means]
+    assert found == forward * 3
+    assert means[3].value == pytest.approx(np.abs(weights["ip/0"]).mean(), rel=1e-5)
+    losses = [m.value for m in means if m.layer == "loss"]
+    (tested,) = run.of(reports.Tested)
+    assert tested.outputs[-1].value == pytest.approx(sum(losses) / 3)
+
+
 def test_debug_info_changes_no_weights():
     with Run("debug_info: true display: 1") as told, Run("") as silent:
         told.trainer.step(5)
