@@ -47,6 +47,11 @@ class Membership:
         self._members[rank].pid = pid
         self.moved(rank, now)
 
+    def came(self, rank: int, pid: int, now: float) -> None:
+        """A worker has said hello; where others wait for it is known elsewhere."""
+        self._members[rank].pid = pid
+        self.heard(rank, now)
+
     def heard(self, rank: int, now: float) -> None:
         """A worker gave a sign of life."""
         self._members[rank].heard = now

@@ -186,7 +186,7 @@ class ClusterHost:
     def _greet(self, rank: int, hello: Hello, now: float) -> Outgoing:
         check_hello(hello, rank, self.ranks)
         if self.places.host != COORDINATOR:
-            self._members.joined(rank, hello.pid, now)
+            self._members.came(rank, hello.pid, now)
         return self._common.send(rank, hello, now)
 
     # Tables

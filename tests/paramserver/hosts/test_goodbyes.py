@@ -20,7 +20,7 @@ from geeps_caffe.paramserver.hosts.peer_messages import (
 )
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.wire_types import find_wire_type
-from geeps_caffe.paramserver.messages import PROTOCOL, Bye, Hello
+from geeps_caffe.paramserver.messages import PROTOCOL, Beat, Bye, Hello
 from geeps_caffe.paramserver.transport.network import Arrived
 
 NOTHING = np.empty(0, np.uint8)
@@ -215,3 +215,15 @@ def test_what_has_come_is_heard_before_a_host_counts_as_silent(tmp_path):
     agent._look()
     agent.close()
     assert agent.host.failure is None
+
+
+def test_a_long_run_of_several_hosts_is_no_wait():
+    """Only the first host hears how far all workers are; no other counts an hour up."""
+    host = make_host(1, 2, limits=Limits(stall=600))
+    host.receive(1, Hello(PROTOCOL, 1, 2, 100), 1.0)
+    host.hear(0, Greeting(0), np.frombuffer(Passport((1, 1)).as_json(), np.uint8), 1.0)
+    for now in range(10, 3000, 10):
+        host.receive(1, Beat(), float(now))
+        host.hear(0, Alive(), NOTHING, float(now))
+        host.tick(float(now))
+        assert host.failure is None
