@@ -4,9 +4,9 @@ import os
 import platform
 import sys
 from importlib import metadata
-from pathlib import Path
 
 from geeps_caffe.device.backend import gpu_names, nccl_text
+from geeps_caffe.device.processor import processor
 from geeps_caffe.engines.table import open_engine
 from geeps_caffe.errors import GeepsCaffeError
 from geeps_caffe.version import CAFFE_VERSION, VERSION
@@ -94,13 +94,7 @@ def _engine() -> str:
 
 
 def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return processor("model name") or platform.processor() or platform.machine()
 
 
 def _memory() -> str:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, allocate
 from geeps_caffe.device.device import Device, HostDevice
+from geeps_caffe.device.processor import processor
 from geeps_caffe.engines.engine import (
     Call,
     Description,
@@ -68,13 +69,13 @@ class OneDnnEngine:
         self.version: Version = read_version(library)
         self._library = library
         api = Api(library)
-        self.kit = Kit(api, Layouts(api))
+        self.kit = Kit(api, Layouts(api), vendor=processor("vendor_id"))
         self._recipes = Recipes(self.kit)
         self.lanes: Lanes = OneDnnLanes(library, self.threads, self._lane)
 
     def _lane(self) -> Recipes:
         """A stream of its own; layouts have the same names everywhere."""
-        return Recipes(Kit(Api(self._library), self.kit.layouts))
+        return Recipes(replace(self.kit, api=Api(self._library)))
 
     def describe(self, request: Request) -> Description | None:
         """How `request` would run; None where oneDNN can't do exactly as Caffe.

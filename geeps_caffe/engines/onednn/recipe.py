@@ -7,7 +7,7 @@ by buffer names: the operation's ports, and temporaries that lie in the scratch.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from geeps_caffe.device.array import Array, Shape, aligned
 from geeps_caffe.engines.engine import Call, Layout, Request, SavedArray
@@ -28,6 +28,10 @@ class Kit:
     layouts: Layouts
     #: What is done to the result of the operation before it is written.
     post_ops: tuple[PostOp, ...] = ()
+    #: Who made the processor, where that decides which code is faster.
+    vendor: str = ""
+    #: What was found out about operations, by them; shared by kits of one engine.
+    known: dict[Any, bool] = field(default_factory=dict)
 
     @property
     def attributes(self) -> Handle | None:
