@@ -23,6 +23,7 @@ from geeps_caffe.paramserver.messages import (
     Lost,
     Meet,
     Message,
+    Missing,
     Outgoing,
     Propose,
     Publish,
@@ -174,8 +175,10 @@ class Host:
         if lost is not None:
             self.failure = lost
             return self._all(Lost(lost))
-        waiting = self._members.waiting(now)
-        return self._all(Beat()) + (self._all(Waiting(waiting)) if waiting else [])
+        out = self._all(Beat())
+        waiting, missing = self._members.waiting(now), self._members.missing(now)
+        out += self._all(Waiting(waiting)) if waiting else []
+        return out + (self._all(Missing(missing)) if missing else [])
 
     def _refuse(self, reason: str) -> Outgoing:
         self.failure, self.refused = reason, True

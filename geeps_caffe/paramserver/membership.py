@@ -121,11 +121,22 @@ class Membership:
         """For whom the others wait, at most once per `limits.report` seconds."""
         if now - self._reported < self._limits.report:
             return None
-        for rank in range(len(self._members)):
+        text = self._longest(now, left=False)
+        if text is not None:
+            self._reported = now
+        return text and f"waiting for {text}"
+
+    def missing(self, now: float) -> str | None:
+        """Who has left while others wait for it; as often as it is asked."""
+        text = self._longest(now, left=True)
+        return text and f"no more comes from {text}"
+
+    def _longest(self, now: float, left: bool) -> str | None:
+        """The first rank that others wait for, of those that have left or not."""
+        for rank, member in enumerate(self._members):
             since = self._since(rank, now)
-            if since >= self._limits.report:
-                self._reported = now
-                return f"waiting for {self.describe(rank)}, since {since:.0f} s"
+            if member.left == left and since >= self._limits.report:
+                return f"{self.describe(rank)}, since {since:.0f} s"
         return None
 
     def _since(self, rank: int, now: float) -> float:

@@ -7,7 +7,7 @@ Named tuples are made faster than anything else with names.
 
 from typing import NamedTuple, TypeAlias
 
-PROTOCOL = 4  # changes whenever a message does
+PROTOCOL = 5  # changes whenever a message does
 
 
 class Hello(NamedTuple):
@@ -144,6 +144,12 @@ class Waiting(NamedTuple):
     text: str
 
 
+class Missing(NamedTuple):
+    """Some wait for a worker that has left in peace, so in vain; who, since when."""
+
+    text: str
+
+
 class Lost(NamedTuple):
     """A worker is gone and all must end; says who, where and at which clock."""
 
@@ -174,6 +180,7 @@ Message: TypeAlias = (
     | Gathered
     | Beat
     | Waiting
+    | Missing
     | Lost
     | Bye
 )

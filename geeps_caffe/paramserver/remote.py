@@ -30,6 +30,7 @@ from geeps_caffe.paramserver.messages import (
     Meet,
     Message,
     Met,
+    Missing,
     Propose,
     Publish,
     Published,
@@ -275,8 +276,13 @@ class RemoteStore:
 
     def _wait(self, done: Callable[[], bool], what: str) -> None:
         """Take messages until `done`; the owner must give signs of life meanwhile."""
+        started = time.monotonic()
         while not done():
-            self._take(self._next_message(what), what)
+            message = self._next_message(what)
+            blocked = time.monotonic() - started
+            if isinstance(message, Missing) and blocked >= self._limits.report:
+                raise self._lost(what, f"{message.text}; it has ended in peace")
+            self._take(message, what)
 
     def _next_message(self, what: str) -> Message:
         try:
@@ -311,7 +317,7 @@ class RemoteStore:
                 self._granted = message
             case Published() | Gathered():
                 self._answers += 1
-            case Beat():
+            case Beat() | Missing():  # news of before this wait are none
                 pass
             case Waiting(text=text):
                 _LOG.info("%s (for %s)", text, what)

@@ -108,6 +108,7 @@ _CODES = (  # the place in this table is the kind on the wire
     _text(m.Waiting),
     _text(m.Lost),
     _fixed(m.Bye, ""),
+    _text(m.Missing),
 )
 _NUMBERS = {code.kind: number for number, code in enumerate(_CODES)}
 

@@ -12,6 +12,7 @@ from geeps_caffe.paramserver.messages import (
     Hello,
     Lost,
     Meet,
+    Missing,
     Propose,
     Push,
     Refused,
@@ -99,6 +100,15 @@ def test_a_worker_may_leave_with_a_goodbye():
         assert host.lost(rank, "its connection was closed") == []
     assert host.over
     assert host.failure is None
+
+
+def test_all_are_told_of_a_wait_for_one_that_has_left():
+    host = make_host()
+    host.receive(1, Bye(), 0.0)
+    host.receive(0, Meet(0, (), ()), 1.0)
+    assert not [m for _, m in host.tick(5.0) if isinstance(m, Missing)]
+    (told, _) = [m for _, m in host.tick(12.0) if isinstance(m, Missing)]
+    assert "no more comes from rank 1" in told.text
 
 
 def test_time_brings_signs_of_life_reports_and_limits():

@@ -80,3 +80,16 @@ def test_a_rank_that_left_is_not_missed():
     membership.left(0)
     assert membership.all_left
     assert membership.lost(1000.0) is None
+
+
+def test_who_left_while_others_wait_is_named():
+    membership = members(2)
+    membership.left(1)
+    assert membership.missing(100.0) is None  # nobody has come further
+    membership.moved(0, 100.0, 0)
+    assert membership.missing(105.0) is None
+    assert membership.missing(112.0) == (
+        "no more comes from rank 1 (host box, process 101), its last clock was -1, "
+        "since 12 s"
+    )
+    assert membership.waiting(112.0) is None  # that is no wait that may end

@@ -17,6 +17,7 @@ from geeps_caffe.paramserver.messages import (
     Hello,
     Lost,
     Met,
+    Missing,
     Refused,
     Waiting,
 )
@@ -72,6 +73,22 @@ def test_a_report_about_a_wait_goes_to_the_log_with_what_is_waited_for(caplog):
     with caplog.at_level(logging.INFO):
         store.meet(3, [], [])
     assert "waiting for rank 0 (for a meeting after clock 2)" in caplog.text
+    store.shutdown()
+
+
+def test_a_wait_for_one_that_has_left_ends():
+    script = Script(Missing("no more comes from rank 0"), Met((), ()))
+    store = RemoteStore(script, 1, 2, Limits(report=0))
+    with pytest.raises(PeerLost, match="a meeting after clock 2: no more comes from r"):
+        store.meet(3, [], [])
+    store.shutdown()
+
+
+def test_news_of_one_that_has_left_are_no_fault_where_nothing_lacks():
+    """Where tables have no bound, the others go on: the news come before the answer."""
+    script = Script(Missing("no more comes from rank 0"), Met((1.0,), ()))
+    store = RemoteStore(script, 1, 2, LIMITS)
+    assert store.meet(3, [0.5], [])[0] == [1.0]
     store.shutdown()
 
 

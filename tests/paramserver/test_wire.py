@@ -26,6 +26,7 @@ EXAMPLES = [
     m.Met((), ()),
     m.Beat(),
     m.Waiting("for rank 3"),
+    m.Missing("rank 3"),
     m.Lost("rank 3"),
     m.Bye(),
 ]

@@ -44,6 +44,7 @@ from geeps_caffe.paramserver.messages import (
     Lost,
     Meet,
     Message,
+    Missing,
     Outgoing,
     Propose,
     Publish,
@@ -383,11 +384,16 @@ class ClusterHost:
                 if not self._peers.is_done(host):
                     self.outbox.put(host, Alive())
         out: Outgoing = [(rank, Beat()) for rank in self.places.local]
-        waiting = self._members.waiting(now)
-        if waiting and self.places.host == COORDINATOR:
-            told: Outgoing = [(rank, Waiting(waiting)) for rank in range(self.ranks)]
-            out += self._common.route(told)
+        if self.places.host == COORDINATOR:
+            out += self._common.route(self._waits(now))
         return out
+
+    def _waits(self, now: float) -> Outgoing:
+        """What all workers of all hosts are told of waits."""
+        waiting, missing = self._members.waiting(now), self._members.missing(now)
+        news: list[Message] = [Waiting(waiting)] if waiting else []
+        news += [Missing(missing)] if missing else []
+        return [(rank, one) for one in news for rank in range(self.ranks)]
 
     @property
     def _last_clock(self) -> str:
