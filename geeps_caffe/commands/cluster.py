@@ -1,11 +1,13 @@
 """The hosts of a run, from flags, a machine file or a launcher's variables."""
 
 import hashlib
+import json
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import prototxt
 from geeps_caffe.commands.caffe_flags import OWN_DATA
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import launched
@@ -17,6 +19,7 @@ from geeps_caffe.config.machine_file import (
 )
 from geeps_caffe.config.per_worker import FoundFile, find_file
 from geeps_caffe.errors import UsageError
+from geeps_caffe.execution.snapshot import read_position
 from geeps_caffe.paramserver.cluster import Cluster
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.transport.addresses import Address
@@ -34,6 +37,12 @@ _SHARED_FLAGS = (
     "dtype",
     "seed",
     "update",
+    "level",
+    "stage",
+    "batches_per_clock",
+    "keep_momentum",
+    "dummy_data",
+    "record",
 )
 NO_KEY = "none"  # said on purpose, where a key would be demanded
 _NETS = ("net", "train_net", "test_net")  # fields of a solver
@@ -120,10 +129,27 @@ def with_job(
     cluster: Cluster, line: CommandLine, document: Document, worker: int
 ) -> Cluster:
     """The cluster with what all hosts must have in common to train one net."""
+    own = has_own_files(document, worker)
     job = {flag: str(line[flag]) for flag in _SHARED_FLAGS}
-    if not has_own_files(document, worker):
+    job["weights"] = "given" if line.text("weights") else "none"
+    job["snapshot"] = _state(line.text("snapshot"), with_data=not own)
+    if not own:
         job |= dict(_hashes(document))
     return replace(cluster, job=job)
+
+
+def _state(path: str, *, with_data: bool) -> str:
+    """Where a run goes on: the iteration, and what records are to come."""
+    if not path:
+        return "none"
+    text = f"of iteration {prototxt.read_state(path).iter}"
+    if not with_data:
+        return text
+    position = read_position(path)
+    if position is None:
+        return f"{text}, without the .position of its data"
+    digest = hashlib.sha256(json.dumps(position, sort_keys=True).encode()).hexdigest()
+    return f"{text}, its .position {digest[:16]}"
 
 
 def has_own_files(document: Document, worker: int) -> bool:
