@@ -4,7 +4,9 @@ import logging
 import zlib
 
 from geeps_caffe.engines.engine import plain_layout
+from geeps_caffe.errors import DataError
 from geeps_caffe.execution.net import PlannedNet
+from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client
 
 _LOG = logging.getLogger(__name__)
@@ -27,6 +29,32 @@ def agree_on_layouts(net: PlannedNet, client: Client) -> None:
         "the workers' engines lay params out differently: all are in C order, which "
         "costs some of them reorders"
     )
+
+
+def check_records(net: PlannedNet, client: Client) -> None:
+    """See to it that all workers read sources of the same length.
+
+    All workers must call it. Numbers are equal where their squares' sum is the least
+    that their sum allows, so all come to the same answer.
+
+    Raises:
+        DataError: they are not; it says what this worker has.
+    """
+    layers = [node.layer for node in net.graph.nodes]
+    known = [y for y in layers if isinstance(y, SourceLayer) and y.length is not None]
+    lengths = [float(layer.length or 0) for layer in known]
+    if client.ranks == 1 or not known:
+        return
+    found = client.total([*lengths, *(n * n for n in lengths)])
+    sums, squares = found[: len(known)], found[len(known) :]
+    for layer, total, square in zip(known, sums, squares, strict=True):
+        if square * client.ranks != total * total:
+            raise DataError(
+                f"{layer.title}: this worker (rank {client.rank}) finds "
+                f"{layer.length:,} records, all {client.ranks} workers together "
+                f"{total:,.0f}; all must read the same data (or each its own, where "
+                "the net's file is one for each worker, such as net.prototxt.0)"
+            )
 
 
 def layout_text(net: PlannedNet) -> str:

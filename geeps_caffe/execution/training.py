@@ -10,7 +10,7 @@ import numpy as np
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import engine_of
-from geeps_caffe.execution.agreement import agree_on_layouts
+from geeps_caffe.execution.agreement import agree_on_layouts, check_records
 from geeps_caffe.execution.debug import watched_step
 from geeps_caffe.execution.gathering import join_gpus
 from geeps_caffe.execution.history import History
@@ -70,6 +70,8 @@ class Training:
             self._others,
             by_rows=client is None and updates_by_rows(solver, settings),
         )
+        if not settings.own_data:
+            check_records(self.net, self.client)
         agree_on_layouts(self.net, self.client)
         shown = bool(solver.debug_info)
         self.gpus = join_gpus(self.client, settings, self.engine, shown=shown)
