@@ -6,13 +6,13 @@ between the flags, as gflags allows it.
 """
 
 import contextlib
-import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from geeps_caffe.collector import begin as collect_garbage
 from geeps_caffe.errors import (
     EXIT_BUG,
     EXIT_FAILURE,
@@ -108,19 +108,12 @@ def _run(command: str | None, words: list[str]) -> int:
     if any(word in _HELP_FLAGS for word in words) and command in _FLAGGED:
         return _help(command)
     module = import_module(f"geeps_caffe.commands.{command}")
-    _collect_garbage()
+    collect_garbage()
     if command in _FLAGGED:
         return int(module.main(words))
     from geeps_caffe.commands.tool import run_tool
 
     return run_tool(module.main, words)
-
-
-def _collect_garbage() -> None:
-    """From now on, if `start` has put it off; not among what was imported so far."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 def _without_command(words: list[str]) -> int:

@@ -181,7 +181,15 @@ def run_python(code):
 )
 def test_training_imports_late_what_many_runs_never_use(module):
     run_python(
-        f"import geeps_caffe.commands.train, sys; assert {module!r} not in sys.modules"
+        "import geeps_caffe.commands.solver_run, sys; "
+        f"assert {module!r} not in sys.modules"
+    )
+
+
+def test_who_starts_workers_imports_nothing_of_nets():
+    run_python(
+        "import geeps_caffe.commands.train, geeps_caffe.paramserver.launcher, sys; "
+        "assert not {'geeps_caffe.graph', 'geeps_caffe.schedule'} & set(sys.modules)"
     )
 
 
@@ -190,6 +198,14 @@ def test_garbage_is_looked_for_once_a_command_is_imported():
         "import gc, sys; from geeps_caffe.__main__ import start\n"
         "sys.argv = ['geeps-caffe', 'version']; start()\n"
         "assert gc.isenabled() and gc.get_freeze_count() > 10_000"
+    )
+
+
+def test_garbage_waits_while_modules_are_imported():
+    run_python(
+        "import gc; from geeps_caffe.collector import importing\n"
+        "with importing(): assert not gc.isenabled()\n"
+        "assert gc.isenabled() and not gc.get_freeze_count()"
     )
 
 

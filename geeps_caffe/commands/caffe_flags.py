@@ -16,7 +16,6 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
 from geeps_caffe.paramserver import Limits
 from geeps_caffe.paramserver.connect import RANK
-from geeps_caffe.schedule.passes import parse_passes
 
 OWN_DATA = "GEEPS_CAFFE_OWN_DATA"  # 1: each worker's files name data of its own
 _EFFECTS = ("stop", "snapshot", "none")
@@ -257,6 +256,8 @@ def run_settings(
             None: all are here.
         agents: how many agents these belong to, each with as many.
     """
+    from geeps_caffe.schedule.passes import parse_passes  # noqa: PLC0415  large
+
     place, places = local or (rank, ranks)
     share = places // agents
     cores = len(os.sched_getaffinity(0))

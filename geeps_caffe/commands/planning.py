@@ -10,7 +10,7 @@ from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.device.array import aligned
 from geeps_caffe.engines.table import engine_of
-from geeps_caffe.errors import InputError, UsageError
+from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.grouping import assign_tables
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, check_records, without_data
@@ -25,7 +25,6 @@ from geeps_caffe.net_lines import state_message
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.program import Options
 from prototxt import Message
-from prototxt.state import weights_for_state
 
 GPU = "cuda"  # the engine whose arrays are a GPU's
 
@@ -161,26 +160,3 @@ def read_model(
     named = NamedNet(source, held, document.warnings)
     check_records(made_up, [named])
     return state, without_data(named, made_up)
-
-
-def check_state(path: str) -> None:
-    """Refuse what is no solver state, before anything is built.
-
-    Raises:
-        InputError: it is a file of another kind; weights are told what to do.
-        PrototxtError: it is damaged.
-    """
-    kind = prototxt.kind_of(path)
-    if kind in ("weights", "hdf5 weights"):
-        raise InputError(f"{path}: {weights_for_state(path)}")
-    if kind == "unknown":
-        prototxt.read_state(path)  # may be cut off, and says where
-    if kind not in ("state", "hdf5 state"):
-        raise InputError(
-            f"{path} is no solver state (.solverstate); it looks like: {kind}"
-        )
-
-
-def check_weights(path: str) -> None:
-    """Refuse what holds no weights, before anything is built (PrototxtError)."""
-    prototxt.read_weights(path)

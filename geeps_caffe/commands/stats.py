@@ -1,7 +1,6 @@
 """What a run has counted, for people and as JSON."""
 
 import json
-import os
 from pathlib import Path
 
 from geeps_caffe.errors import InputError
@@ -18,19 +17,6 @@ def stats_line(training: Training) -> str:
         f"waited {training.sources.waited():.3f} s for data and {waited:.3f} s for "
         f"tables, read {pulled / 1e6:.1f} MB, handed in {pushed / 1e6:.1f} MB"
     )
-
-
-def check_stats(path: str) -> None:
-    """Say before a run that its statistics would be lost.
-
-    Raises:
-        InputError: the folder isn't there, or nothing may be written in it.
-    """
-    folder = Path(path).absolute().parent
-    if path and not os.access(folder, os.W_OK):
-        raise InputError(
-            f"-stats {path}: there is no folder {str(folder)!r}, or it can't be written"
-        )
 
 
 def write_stats(training: Training, path: str) -> None:

@@ -8,8 +8,9 @@ from geeps_caffe.commands.caffe_flags import (
     run_settings,
     stages_of,
 )
+from geeps_caffe.commands.given_files import check_weights
 from geeps_caffe.commands.gpus import choose_device
-from geeps_caffe.commands.planning import check_weights, read_model, unbound_net
+from geeps_caffe.commands.planning import read_model, unbound_net
 from geeps_caffe.commands.session import Session, open_session
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.errors import UsageError

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import prototxt
+from geeps_caffe.collector import importing
 from geeps_caffe.commands.caffe_flags import (
     limits_of,
     log_settings,
@@ -18,11 +19,7 @@ from geeps_caffe.commands.cluster import (
     with_job,
     worker_environment,
 )
-from geeps_caffe.commands.gpus import wanted_gpus
-from geeps_caffe.commands.planning import check_state, check_weights
-from geeps_caffe.commands.session import open_session
-from geeps_caffe.commands.solver_run import run_solver
-from geeps_caffe.commands.stats import check_stats
+from geeps_caffe.commands.given_files import check_state, check_stats, check_weights
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.per_worker import find_file
@@ -58,7 +55,14 @@ def main(argv: list[str]) -> int:
 
 
 def _work(line: CommandLine, path: str) -> int:
-    """Train in this process, alone or as one of several workers."""
+    """Train in this process, alone or as one of several workers.
+
+    What that takes is imported late: a process that starts workers needs none of it.
+    """
+    with importing():
+        from geeps_caffe.commands.session import open_session  # noqa: PLC0415
+        from geeps_caffe.commands.solver_run import run_solver  # noqa: PLC0415
+
     rank = os.environ.get(RANK, line.integer("worker_id"))
     document = read_solver(line, path, max(int(rank), 0))
     with open_session(line) as session:
@@ -82,6 +86,8 @@ def _workers(line: CommandLine) -> int:
     """As many as asked for; or one for each GPU, shared out by who runs here too."""
     if "workers" in line.given:
         return line.integer("workers")
+    from geeps_caffe.commands.gpus import wanted_gpus  # noqa: PLC0415
+
     return max(len(wanted_gpus(line)) // local_number(os.environ)[1], 1)
 
 
