@@ -38,6 +38,7 @@ class Cluster:
     def passport(self) -> Passport:
         """What the agents compare."""
         job = {**self.job, "bytes of a piece": str(self.piece_bytes)}
+        job["channels"] = str(self.channels)
         return Passport(self.places.counts, self.wire, job=job)
 
 

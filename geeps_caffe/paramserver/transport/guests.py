@@ -51,7 +51,9 @@ class Guests:
             raise ParameterServerError(f"a greeting of host number {host}")
         known = sum(other == host for other in self._hosts.values())
         if known >= self._channels:
-            raise ParameterServerError(f"a second host number {host}")
+            raise ParameterServerError(
+                f"a second host number {host}, or one that has more -channels"
+            )
         self._compare(host, read_passport(data.tobytes()))
         self._hosts[sender] = host
         return host

@@ -4,7 +4,9 @@ from dataclasses import replace
 import pytest
 
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.cluster import Cluster
 from geeps_caffe.paramserver.hosts.passport import Passport, compare, read_passport
+from geeps_caffe.paramserver.hosts.places import Places
 
 MINE = Passport((2, 1), job={"file net.prototxt": "abc"})
 
@@ -12,6 +14,13 @@ MINE = Passport((2, 1), job={"file net.prototxt": "abc"})
 def test_a_passport_travels_as_json():
     assert read_passport(MINE.as_json()) == MINE
     assert compare(MINE, MINE) == []
+
+
+def test_hosts_with_other_numbers_of_channels_differ():
+    """Else one would refuse the further connections without a reason."""
+    places = Places(("a", "b"), (1, 1), 0)
+    one, two = (Cluster(places, channels=n).passport for n in (1, 2))
+    assert compare(one, two) == ["  channels: 1 and 2"]
 
 
 def test_each_difference_has_a_line_with_both_values():
