@@ -157,10 +157,14 @@ class Api:
         desc.library = self.library
         return desc
 
-    def reorder(self, source: Md, target: Md) -> PrimitiveDesc | None:
+    def reorder(
+        self, source: Md, target: Md, post_ops: Sequence[PostOp] = ()
+    ) -> PrimitiveDesc | None:
         """The primitive that copies between two descriptors of the same extents."""
         engine = self._engine
-        return self.primitive_desc("reorder", source, engine, target, engine)
+        attributes = self.attributes(post_ops) if post_ops else None
+        arrays = (source, engine, target, engine)
+        return self.primitive_desc("reorder", *arrays, attributes=attributes)
 
     def memory(self, md: Md, array: Array) -> Handle:
         """An argument: `array` seen as `md`. The array must not move."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from geeps_caffe.device.array import Shape
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.constants import MAX_SPATIAL, Algorithm
+from geeps_caffe.engines.onednn.folded import fold_bottom, fold_pays
 from geeps_caffe.engines.onednn.layouts import View, images, view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.onednn.weighted import Maker, Weighted, backward, forward
@@ -63,12 +64,30 @@ def make_convolution(kit: Kit, request: Request) -> Recipe | None:
         view((outputs,)) if operation.bias else None,
         plain_bottom_diff=channels < _FEW_CHANNELS,
     )
-    what = _best(kit, what, operation.group)
-    return (forward if request.direction == "forward" else backward)(kit, request, what)
+    blocks = _slower(kit, what, operation.group)
+    if blocks is not None:
+        what = replace(what, channels_last=True, plain_bottom_diff=False)
+    if request.direction == "forward":
+        return forward(kit, request, what)
+    if blocks is not None and fold_pays(what, blocks.block):
+        found = _folded(kit, request, what)
+        if found is not None:
+            return found
+    return backward(kit, request, what)
 
 
-def _best(kit: Kit, what: Weighted, group: int) -> Weighted:
-    """Channels last where they are faster than blocks, if oneDNN has code for that."""
+def _folded(kit: Kit, request: Request, what: Weighted) -> Recipe | None:
+    """The backward pass with the bottom's gradient made another way."""
+    shapes = {port: s for port, s in request.shapes.items() if port != "bottom0.diff"}
+    recipe = backward(kit, replace(request, shapes=shapes), what)
+    if recipe is None or len(shapes) == len(request.shapes):
+        return recipe
+    table = kit.given(request, "param0", what.weights)
+    return recipe if fold_bottom(recipe, what, table) else None
+
+
+def _slower(kit: Kit, what: Weighted, group: int) -> _Blocks | None:
+    """The blocks that channels last are faster than, if oneDNN has code for these."""
     last = replace(what, channels_last=True, plain_bottom_diff=False)
     for blocks in _BLOCKS:
         if not _may_pay(blocks, what, group, kit.vendor):
@@ -76,8 +95,8 @@ def _best(kit: Kit, what: Weighted, group: int) -> Weighted:
         if (last, blocks) not in kit.known:
             kit.known[last, blocks] = _has_code(kit, last, blocks)
         if kit.known[last, blocks]:
-            return last
-    return what
+            return blocks
+    return None
 
 
 def _may_pay(blocks: _Blocks, what: Weighted, group: int, vendor: str) -> bool:

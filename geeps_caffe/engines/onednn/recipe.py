@@ -13,11 +13,18 @@ from geeps_caffe.device.array import Array, Shape, aligned
 from geeps_caffe.engines.engine import Call, Layout, Request, SavedArray
 from geeps_caffe.engines.onednn.api import Api
 from geeps_caffe.engines.onednn.constants import Arg
-from geeps_caffe.engines.onednn.descriptors import Handle, Md, PostOp, PrimitiveDesc
+from geeps_caffe.engines.onednn.descriptors import (
+    Handle,
+    Md,
+    PostOp,
+    PrimitiveDesc,
+    add_old,
+)
 from geeps_caffe.engines.onednn.layouts import Layouts, View, view
 
 Uses: TypeAlias = dict[Arg | int, tuple[str, Md]]  # buffer and how it is seen
 HostFunction: TypeAlias = Callable[[Mapping[str, Array]], None]
+HostBinding: TypeAlias = Callable[[Mapping[str, Array]], Call]
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,13 @@ class HostStep:
     function: HostFunction
 
 
+@dataclass(frozen=True)
+class BoundHostStep:
+    """NumPy work on views that are made once."""
+
+    bind: HostBinding
+
+
 @dataclass
 class Recipe:
     """The steps of a pass, and how the buffers that they use lie."""
@@ -73,7 +87,7 @@ class Recipe:
     temporaries: dict[str, Md] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
     saved: list[SavedArray] = field(default_factory=list)
-    steps: list[Step | HostStep] = field(default_factory=list)
+    steps: list[Step | HostStep | BoundHostStep] = field(default_factory=list)
 
     def port(self, name: str, md: Md, view: View) -> None:
         """A port that the pass reads or writes."""
@@ -104,9 +118,22 @@ class Recipe:
         """Add a little NumPy work; it gets the arrays by buffer name."""
         self.steps.append(HostStep(function))
 
+    def bound_host(self, bind: HostBinding) -> None:
+        """The same for a function that gets the arrays once and returns the call."""
+        self.steps.append(BoundHostStep(bind))
+
     def copy(self, source: tuple[str, Md], target: tuple[str, Md]) -> bool:
         """Add a reorder; False where oneDNN has none."""
-        desc = self.kit.api.reorder(source[1], target[1])
+        return self._reorder(source, target, ())
+
+    def add(self, source: tuple[str, Md], target: tuple[str, Md]) -> bool:
+        """Add a sum with what the target holds; False where oneDNN has none."""
+        return self._reorder(source, target, (add_old(1.0),))
+
+    def _reorder(
+        self, source: tuple[str, Md], target: tuple[str, Md], ops: tuple[PostOp, ...]
+    ) -> bool:
+        desc = self.kit.api.reorder(source[1], target[1], ops)
         if desc is None:
             return False
         self.run(desc, {Arg.SRC: source, Arg.DST: target})

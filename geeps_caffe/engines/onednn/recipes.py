@@ -16,6 +16,7 @@ from geeps_caffe.engines.engine import Call, Description, Request
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.constants import Arg, Query
 from geeps_caffe.engines.onednn.recipe import (
+    BoundHostStep,
     HostFunction,
     HostStep,
     Kit,
@@ -120,9 +121,11 @@ class _Binder:
         """The call that runs all steps."""
         return in_turn([self._step(step) for step in self._recipe.steps])
 
-    def _step(self, step: Step | HostStep) -> Call:
+    def _step(self, step: Step | HostStep | BoundHostStep) -> Call:
         if isinstance(step, HostStep):
             return self._host(step.function)
+        if isinstance(step, BoundHostStep):
+            return step.bind(self._buffers)
         memories = {
             arg: self._api.memory(md, self._buffers[name])
             for arg, (name, md) in step.uses.items()
