@@ -1,6 +1,6 @@
 """The numbers of a solver prototxt that an update rule uses in one iteration."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from geeps_caffe.errors import InputError, unknown
@@ -35,8 +35,18 @@ class Hyper:
         """The same for one blob, whose rate and decay have multipliers."""
         if lr_mult == 1.0 and decay_mult == 1.0:
             return self
-        rate, decay = self.rate * lr_mult, self.weight_decay * decay_mult
-        return replace(self, rate=rate, weight_decay=decay)
+        return Hyper(  # `replace` takes three times as long, for each blob of a step
+            self.rate * lr_mult,
+            self.iteration,
+            self.momentum,
+            self.momentum2,
+            self.delta,
+            self.rms_decay,
+            self.weight_decay * decay_mult,
+            self.regularization_type,
+            self.clip_gradients,
+            self.iter_size,
+        )
 
     @property
     def clips(self) -> bool:

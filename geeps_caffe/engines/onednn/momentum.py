@@ -31,8 +31,11 @@ from geeps_caffe.engines.onednn.descriptors import (
 )
 
 PIECE = 1 << 19  # elements; with three arrays 6 MB
+#: Four arrays are in use at once, 2 MB. (400,000 elements on two cores, each with
+#: 1.25 MB of cache: 0.42 ms at the median, 0.60 in one piece.)
+EXACT_PIECE = 1 << 17
 #: Fewer elements are not worth to wake a thread for: 30 us or more where it sleeps.
-LEAST = 1 << 13
+LEAST = 1 << 14
 
 
 class Momentum:
@@ -53,8 +56,9 @@ class Momentum:
         self._calls: list[Call] = []
         made: dict[int, _Piece] = {}
         kind = _ExactPiece if exact else _Piece
-        for start in range(0, weights.size, PIECE):
-            part = slice(start, start + PIECE)
+        size = EXACT_PIECE if exact else PIECE
+        for start in range(0, weights.size, size):
+            part = slice(start, start + size)
             n = weights[part].size
             if n not in made:
                 made[n] = kind(api, n, momentum, self._numbers)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from geeps_caffe.device.array import allocate
-from geeps_caffe.engines.onednn.momentum import LEAST, PIECE
+from geeps_caffe.engines.onednn.momentum import EXACT_PIECE, LEAST, PIECE
 from geeps_caffe.solvers import Hyper, Updater, find_rule
 
 
@@ -26,7 +26,7 @@ def test_an_update_is_the_rule_of_sgd_with_momentum_and_decay(engine, rng, size)
 
 
 def test_an_exact_update_has_the_bits_of_the_solver(engine, rng):
-    arrays = [floats(PIECE + 129, rng) for _ in range(3)]
+    arrays = [floats(3 * EXACT_PIECE + 129, rng) for _ in range(3)]
     weights, _, history = arrays
     w, g, h = (array.copy() for array in arrays)
     update = engine.bind_momentum(*arrays, 0.9, exact=True)
