@@ -54,7 +54,9 @@ class Request:
     has them); the engine may ask for others, then the plan inserts reorders.
 
     With `parts` a record's result must be the same bits in any batch that is made in
-    parts of as many records, on any number of threads.
+    parts of as many records, on any number of threads. The gradients of params, which
+    are then asked for without the bottom's, are the sums of those of the parts (part g
+    of n has the records g, g + n, ...), by `device.tree`.
     """
 
     operation: Operation
@@ -64,6 +66,12 @@ class Request:
     dtype: npt.DTypeLike = np.float32
     training: bool = True  # False: forward alone, nothing is saved for backward
     parts: int = 0
+
+    @property
+    def sums(self) -> bool:
+        """Whether gradients are asked for that are sums over records."""
+        diffs = (port for port in self.shapes if port.endswith(".diff"))
+        return any(port.startswith("param") for port in diffs)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from geeps_caffe.device.array import Array
+from geeps_caffe.device.tree import add_tree
 from geeps_caffe.engines.engine import Call, Engine, Lanes
 from geeps_caffe.engines.one_lane import share
 from geeps_caffe.execution.memory import PlanMemory
-from geeps_caffe.paramserver.tree import add_tree
 from geeps_caffe.schedule.instructions import ParamParts
 from geeps_caffe.schedule.parts import Parted
 
@@ -40,7 +40,7 @@ def bind_parts(
 
 
 def bind_sums(engine: Engine, sums: Sequence[tuple[Array, Array]]) -> Call:
-    """Each target the sum of its rows (parts, elements), by `paramserver.tree`."""
+    """Each target the sum of its rows (parts, elements), by `device.tree`."""
     assert engine.lanes is not None
     elements = sum(rows.size for rows, _ in sums)
     count = engine.lanes.count if elements >= _LARGE else 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geeps_caffe.device.array import Array
-from geeps_caffe.paramserver.tree import add_tree
+from geeps_caffe.device.tree import add_tree
 
 
 class Reduction:

@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass, field
 
-from geeps_caffe.engines.engine import Layout, Request, plain_layout
+from geeps_caffe.engines.engine import Description, Layout, Request, plain_layout
 from geeps_caffe.engines.operations import Sum
 from geeps_caffe.graph.graph import Node
 from geeps_caffe.schedule.forward import Forward
 from geeps_caffe.schedule.gradients import Collected, Gradients
 from geeps_caffe.schedule.instructions import Compute, Fill
 from geeps_caffe.schedule.learned import Learned
-from geeps_caffe.schedule.parts import emit_parts, part_batch, without_params
+from geeps_caffe.schedule.parts import (
+    Parted,
+    emit_parts,
+    part_batch,
+    sums_of_parts,
+    without_params,
+)
 from geeps_caffe.schedule.requests import (
     backward_request,
     code_reads,
@@ -182,16 +188,38 @@ class Backward:
         parted = None
         if forward.parts:
             parted = part_batch(forward.engine, forward.graph, node, request)
-        if parted is not None:
-            emit_parts(self.gradients, node, parted, diffs)
-            rest = without_params(request)
-            if rest is None:
-                return True
-            request = rest
+        if parted is None:
+            rest: Request | None = of_whole_batch(request)
         else:
-            request = of_whole_batch(request)
-        description = forward.engine.describe(request)
-        assert description is not None, f"{node.title}: forward only"
+            self._in_parts(node, request, parted, diffs)
+            rest = without_params(request)
+        if rest is not None:
+            description = forward.engine.describe(rest)
+            assert description is not None, f"{node.title}: forward only"
+            self._pass(node, rest, description, diffs)
+        return True
+
+    def _in_parts(
+        self, node: Node, request: Request, parted: Parted, diffs: list[str]
+    ) -> None:
+        """The params' gradients, added up by the engine where it can do that.
+
+        Over several batches each part adds up by itself, so all of them are kept.
+        """
+        whole = sums_of_parts(request, parted.parts)
+        found = None
+        if not self.forward.program.options.accumulate:
+            found = self.forward.engine.describe(whole)
+        if found is None:
+            emit_parts(self.gradients, node, parted, diffs)
+        else:
+            self._pass(node, whole, found, diffs)
+
+    def _pass(
+        self, node: Node, request: Request, description: Description, diffs: list[str]
+    ) -> None:
+        """Emit one backward pass of a layer's operation."""
+        forward, program = self.forward, self.forward.program
         ports = []
         for port, layout in description.layouts.items():
             array = self.gradients.existing(node, port, diffs)
@@ -215,7 +243,6 @@ class Backward:
             )
         )
         self.gradients.collect(after)
-        return True
 
     def _layer_code(self, node: Node, diffs: list[str]) -> None:
         program = self.forward.program

@@ -272,7 +272,7 @@ class ParamParts:
 
 @dataclass(frozen=True)
 class AddParts:
-    """Each target is the sum of its source's rows, as `paramserver.tree` adds."""
+    """Each target is the sum of its source's rows, as `device.tree` adds."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]

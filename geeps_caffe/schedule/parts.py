@@ -4,7 +4,7 @@ A gradient in single precision depends on the order in which records are added, 
 max pooling or ReLU may turn the last bit of a weight into a visible difference. So the
 batch is parted: part g of n has the records g, g + n, g + 2n, ... Each part's gradient
 is made by itself, on one thread, and the parts are added up by halves, even ones and
-odd ones apart (`paramserver.tree`). Record i of a batch goes to worker i mod N; so
+odd ones apart (`device.tree`). Record i of a batch goes to worker i mod N; so
 where N is a power of 2, a worker's parts are parts of one process's batch, its own sum
 is a node of that tree, and the shards' sum in the same order is its root.
 
@@ -145,6 +145,12 @@ def without_params(request: Request) -> Request | None:
         return None
     shapes = {port: s for port, s in request.shapes.items() if port not in _PARAMS}
     return replace(request, shapes=shapes)
+
+
+def sums_of_parts(request: Request, parts: int) -> Request:
+    """The params' gradients alone, added up by the engine: it may be able to."""
+    shapes = {port: s for port, s in request.shapes.items() if port != "bottom0.diff"}
+    return replace(request, shapes=shapes, parts=parts)
 
 
 def emit_parts(

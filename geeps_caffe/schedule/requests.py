@@ -54,7 +54,4 @@ def backward_request(
 
 def of_whole_batch(request: Request) -> Request:
     """Without parts where a backward pass makes params' gradients: those are sums."""
-    made = [port for port in request.shapes if port.endswith(".diff")]
-    if any(port.startswith("param") for port in made):
-        return replace(request, parts=0)
-    return request
+    return replace(request, parts=0) if request.sums else request

@@ -22,7 +22,7 @@ layer { name: "relu1" type: "ReLU" bottom: "pool1" top: "pool1" }
 layer { name: "conv2" type: "Convolution" bottom: "pool1" top: "conv2"
   convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
 layer { name: "ip1" type: "InnerProduct" bottom: "conv2" top: "ip1"
-  inner_product_param { num_output: 20 weight_filler { type: "xavier" } } }
+  inner_product_param { num_output: 80 weight_filler { type: "xavier" } } }
 layer { name: "drop1" type: "Dropout" bottom: "ip1" top: "ip1" }
 layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2"
   inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }

@@ -66,6 +66,24 @@ def test_params_gradients_are_made_in_parts_and_added_up(engine):
     assert check_plan(make_plan(program)) == []
 
 
+def test_an_engine_adds_the_parts_of_large_gradients_up_while_it_makes_them():
+    if "AVX-512" not in open_engine("onednn").version.text:
+        pytest.skip("only with AVX-512")
+    program = compiled(wide=500, engine="onednn")
+    assert parted(program) == {"conv": 4}
+    ip1 = [
+        e
+        for e in program.instructions
+        if isinstance(e, Compute) and (e.direction, e.name) == ("backward", "ip1")
+    ]
+    assert [[p for p, _ in e.ports if p.startswith("param")] for e in ip1] == [
+        ["param0.diff", "param1.diff"],
+        ["param0"],
+    ]
+    assert [e.request.parts for e in ip1] == [4, 4]
+    assert check_plan(make_plan(program)) == []
+
+
 def test_the_bottoms_gradient_is_one_pass_over_the_batch():
     program = compiled()
     (rest,) = (
@@ -80,8 +98,10 @@ def test_the_bottoms_gradient_is_one_pass_over_the_batch():
     assert rest.request.shapes["bottom0"][0] == 64
 
 
-def test_over_several_batches_each_part_adds_up_by_itself():
-    program = compiled(accumulate=True)
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_over_several_batches_each_part_adds_up_by_itself(engine):
+    program = compiled(wide=500, engine=engine, accumulate=True)
+    assert parted(program) == {"conv": 4, "ip1": 4, "ip2": 4}
     for entry in program.instructions:
         if isinstance(entry, ParamParts):
             rows = [a for p, a in entry.ports if p.startswith("param") and ".diff" in p]

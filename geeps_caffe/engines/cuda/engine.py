@@ -96,7 +96,10 @@ class CudaEngine:
             return None
         if any(0 in shape or not shape for shape in request.shapes.values()):
             return None
-        ports = dict(self._reference.describe(request).layouts)
+        plain = self._reference.describe(request)
+        if plain is None:
+            return None
+        ports = dict(plain.layouts)
         ports = {p: x for p, x in ports.items() if not p.startswith("saved")}
         saved = self._saved(entry, request)
         ports |= {f"saved{i}": Layout("plain", s.nbytes) for i, s in enumerate(saved)}

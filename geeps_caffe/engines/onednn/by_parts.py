@@ -28,8 +28,7 @@ _BY_PLACE = "x64:gemm"  # in the name of code whose bits depend on a record's pl
 
 def describe_parts(lanes: Lanes, request: Request) -> Description | None:
     """How the passes run; records lie one by one, so that any of them are an array."""
-    sums = [p for p in request.shapes if p.startswith("param") and p.endswith(".diff")]
-    assert not sums, f"{sums} are sums over all parts"
+    assert not request.sums, "params' gradients are sums over all parts"
     found = lanes.describe(_part(request))
     if found is None:
         return None

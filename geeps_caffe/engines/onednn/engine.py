@@ -82,7 +82,7 @@ class OneDnnEngine:
 
         A forward pass for training is refused where its backward would be.
         """
-        if request.parts:
+        if request.parts and not request.sums:
             description = describe_parts(self.lanes, request)
         else:
             description = self._recipes.describe(request)
@@ -109,7 +109,7 @@ class OneDnnEngine:
 
         Padding in arrays that are read must be zero; in those written it becomes so.
         """
-        if request.parts:
+        if request.parts and not request.sums:
             return bind_parts(self.lanes, request, description, arrays, scratch)
         return self._recipes.bind(request, description, arrays, scratch)
 
@@ -187,6 +187,7 @@ def _full_backward(request: Request, forward: Description) -> Request:
         direction="backward",
         shapes=shapes,
         given={**given, **request.given, **_only_params(given)},
+        parts=0,
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from geeps_caffe.device.array import Shape, count
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.layouts import View, view
+from geeps_caffe.engines.onednn.part_sums import make_part_sums
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
 from geeps_caffe.engines.onednn.weighted import Maker, Weighted, backward, forward
 from geeps_caffe.engines.operations import InnerProduct
@@ -44,6 +45,8 @@ def make_inner_product(kit: Kit, request: Request) -> Recipe | None:
     desc = free.forward(free.weights(), request.training)
     if desc is not None and _PLAIN in desc.implementation:
         what = replace(what, plain_weights=True)
+    if request.parts:
+        return make_part_sums(kit, request, what.weights)
     return (forward if request.direction == "forward" else backward)(kit, request, what)
 
 

@@ -25,6 +25,7 @@ from geeps_caffe.engines.onednn.recipe import (
     in_turn,
 )
 from geeps_caffe.engines.onednn.threads import openmp_threads
+from geeps_caffe.engines.operations import InnerProduct
 
 MOST = 4096  # that are kept
 
@@ -62,6 +63,7 @@ class Recipes:
             frozenset(request.given.items()),
             np.dtype(request.dtype),
             request.training,
+            request.parts,
             openmp_threads(self.kit.api.library),
         )
 
@@ -95,6 +97,8 @@ def _make(kit: Kit, request: Request) -> Recipe | None:
     if np.dtype(request.dtype) != np.float32:
         return None
     if any(0 in shape or not shape for shape in request.shapes.values()):
+        return None
+    if request.parts and not isinstance(request.operation, InnerProduct):
         return None
     make = OPERATIONS.get(type(request.operation))
     return None if make is None else make(kit, request)

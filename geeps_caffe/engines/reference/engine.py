@@ -38,8 +38,13 @@ class ReferenceEngine:
         self.device: Device = HostDevice()
         self.lanes: Lanes | None = OneLane(self.describe, self.bind)
 
-    def describe(self, request: Request) -> Description:
-        """All arrays are plain; backward names only the ports that it reads."""
+    def describe(self, request: Request) -> Description | None:
+        """All arrays are plain; backward names only the ports that it reads.
+
+        Sums over parts are left to those who make the parts.
+        """
+        if request.parts and request.sums:
+            return None
         definition = DEFINITIONS[type(request.operation)]
         ports = {
             port: plain_layout(shape, request.dtype)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from geeps_caffe.paramserver.tree import add_tree
+from geeps_caffe.device.tree import add_tree
 
 
 def added(parts):
