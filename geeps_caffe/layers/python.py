@@ -74,7 +74,9 @@ class Python(Layer):
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """The user's reshape and forward."""
-        self._show(run, bottom, top)
+        self._show(run, bottom)
+        for user, blob in zip(self.user_top, top, strict=True):
+            user.show(self._writable(blob.data))
         if not self.reshaped:
             self._call(self.user.reshape, self.user_bottom, self.user_top)
         self.reshaped = False
@@ -86,8 +88,9 @@ class Python(Layer):
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The user's backward; diffs that it does not write are 0."""
-        self._show(run, bottom, top)
+        self._show(run, bottom)
         for user, blob in zip(self.user_top, top, strict=True):
+            user.show(self._shown(blob.data))
             user.forget_diff()
             if blob.diff is not None:
                 self._show_top_diff(user, blob.diff)
@@ -105,12 +108,8 @@ class Python(Layer):
                 blob.diff[...] = run.xp.asarray(user.diff)
             user.forget_diff()
 
-    def _show(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        groups = (
-            (self.user_bottom, bottom),
-            (self.user_top, top),
-            (self.user.blobs, run.params),
-        )
+    def _show(self, run: Run, bottom: Blobs) -> None:
+        groups = ((self.user_bottom, bottom), (self.user.blobs, run.params))
         for users, blobs in groups:
             for user, blob in zip(users, blobs, strict=True):
                 user.show(self._shown(blob.data))
@@ -128,6 +127,13 @@ class Python(Layer):
     def _shown(self, array: Array) -> Array:
         """The array itself, or a copy of one on a GPU."""
         return array if self._in_place(array) else array.get()  # type: ignore[attr-defined]
+
+    def _writable(self, array: Array) -> Array:
+        """The array itself, or one for what is brought to the GPU afterwards.
+
+        What lies there before is of others, who may be swapped out.
+        """
+        return array if self._in_place(array) else np.zeros(array.shape, array.dtype)
 
     def _in_place(self, array: Array) -> bool:
         """Whether the user's code can work on an array where it is."""

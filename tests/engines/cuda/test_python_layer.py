@@ -48,6 +48,20 @@ def test_both_passes_are_the_users(tmp_path, kind):
         np.testing.assert_array_equal(net.blobs["x"].diff, np.full((3, 7), 2))
 
 
+@pytest.mark.usefixtures("double")
+def test_what_lies_in_a_top_before_is_not_fetched(tmp_path):
+    """Within a budget it may be of an array that has been swapped out."""
+    module = MODULE.replace(
+        "assert on_device == self.on_device", "assert not top[0].data.any()"
+    )
+    (tmp_path / "own_layers.py").write_text(module)
+    (tmp_path / "net.prototxt").write_text(NET.replace("KIND", "OnHost"))
+    net = Net(str(tmp_path / "net.prototxt"), TRAIN, engine="cuda")
+    net.blobs["x"].data[...] = 3
+    for _ in range(2):
+        assert net.forward()["sum"] == 21 * 7
+
+
 NOTING = """
 from geeps_caffe import caffe
 
