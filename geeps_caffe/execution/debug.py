@@ -11,6 +11,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import BlobMean, ParamNorms
 from geeps_caffe.graph.graph import Node
+from geeps_caffe.layers.base import first_elements
 from geeps_caffe.schedule.instructions import Instruction, Table
 
 #: Told the position in the plan of an instruction that has run, and the instruction.
@@ -71,6 +72,16 @@ class _Sizes:
     params: dict[str, _Size] = field(default_factory=dict)
     _last: dict[str, _Size] = field(default_factory=dict)
     _by_node: dict[tuple[str, int], _Size] = field(default_factory=dict)
+    _watched: dict[str, str] = field(default_factory=dict)  # array -> value
+
+    def __post_init__(self) -> None:
+        program = self.net.program
+        for arrays in (program.data, program.diff):
+            for value, name in arrays.items():
+                array: str | None = name
+                while array is not None:  # what it is a view of has its elements
+                    self._watched.setdefault(array, value)
+                    array = program.arrays[array].view_of
 
     def note_params(self) -> None:
         for key in self.net.program.params:
@@ -78,19 +89,26 @@ class _Sizes:
 
     def after(self, position: int, instruction: Instruction) -> None:
         """Called after each instruction of a step."""
-        net, executor = self.net, self.net.executor
         if isinstance(instruction, Table):
             self._called(instruction)
             return
-        watched = set(net.program.data.values()) | set(net.program.diff.values())
+        net, executor = self.net, self.net.executor
         owner = net.program.owners[executor.plan.origin[position]]
         for name in instruction.writes:
-            if name in watched or name.endswith(".diff"):
-                size = _size(executor.during(name, position))
+            if name in self._watched or name.endswith(".diff"):
+                size = _size(self._present(name, position))
                 self._last[name] = self._by_node[name, owner] = size
             elif name in net.program.params.values():  # statistics
                 key = next(k for k, n in net.program.params.items() if n == name)
                 self.params[key] = _size(executor.during(name, position))
+
+    def _present(self, name: str, position: int) -> Array:
+        """What an instruction has written; of values of no fixed shape no more."""
+        array, executor = self.net.executor.during(name, position), self.net.executor
+        value = self._watched.get(name)
+        if value in self.net.program.dynamic:
+            return first_elements(array, executor.shape(value))
+        return array
 
     def _called(self, call: Table) -> None:
         """Params are read now: from the table's memory, which the arena may copy yet.

@@ -300,6 +300,46 @@ def test_debug_info_changes_no_weights():
         assert same_weights(told.weights(), silent.weights())
 
 
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_debug_info_is_about_views_of_any_layout(place, engine):
+    """A Reshape's top is a view of a plain copy of what the convolution made."""
+    layers = """
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+      convolution_param { num_output: 20 kernel_size: 1
+        weight_filler { type: "constant" value: 1 } bias_filler { type: "constant"
+        value: 1 } } }
+    layer { name: "view" type: "Reshape" bottom: "conv" top: "view"
+      reshape_param { shape { dim: 0 dim: 4 dim: -1 } } }
+    layer { name: "ip" """
+    net = NET.replace('bottom: "data" top: "ip"', 'bottom: "view" top: "ip"')
+    net = net.replace('layer { name: "ip"', layers)
+    (place / "net.prototxt").write_text(net)
+    settings = RunSettings(engine=engine, seed=1, threads=1)
+    with Run("debug_info: true display: 1", settings=settings) as run:
+        run.trainer.step(1)
+    found = {m.layer: m.value for m in run.of(BlobMean) if m.role == "top"}
+    assert found["view"] == pytest.approx(found["conv"], rel=1e-5)
+    assert found["view"] > 1
+
+
+@pytest.mark.parametrize("poison", [False, True])
+def test_debug_info_is_about_the_items_that_a_filter_leaves(place, poison):
+    """Not about what lies behind them in the memory for as many as there may be."""
+    layers = """
+    layer { name: "few" type: "Filter" bottom: "data" bottom: "label" bottom: "label"
+      top: "few" top: "left" }
+    layer { name: "ip" """
+    net = NET.replace('bottom: "data" top: "ip"', 'bottom: "few" top: "ip"')
+    net = net.replace('bottom: "label" top: "loss"', 'bottom: "left" top: "loss"')
+    net = net.replace('layer { name: "ip"', layers)
+    (place / "net.prototxt").write_text(net)
+    settings = RunSettings(seed=1, threads=1, poison=poison)
+    with Run("debug_info: true display: 1", settings=settings) as run:
+        run.trainer.step(1)
+    found = {m.blob: m.value for m in run.of(BlobMean) if m.role == "top"}
+    assert found["left"] == 1  # labels 0 and 1: the first is left out
+
+
 @pytest.mark.parametrize("placement", ["swapped", "pinned"])
 def test_debug_info_is_the_same_where_params_are_cached(placement):
     def told(cache):
