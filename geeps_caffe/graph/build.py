@@ -148,8 +148,14 @@ class _Builder:
         names = tuple(layer.spec.top)
         missing = layer.tops[0] - len(names)
         if layer.auto_tops and missing > 0:
-            names += tuple(f"({layer.spec.name}:automatic{i})" for i in range(missing))
+            names += tuple(self._automatic(layer, i) for i in range(missing))
         return names
+
+    def _automatic(self, layer: Layer, index: int) -> str:
+        """Caffe's name for a top without one; further ones have names of their own."""
+        if index == 0 and "(automatic)" not in self.present:
+            return "(automatic)"
+        return f"({layer.spec.name}:automatic{index})"
 
     def _value_name(self, layer: Layer, index: int, blob: str) -> str:
         """The new value of a top; an error when another layer made it already."""

@@ -134,9 +134,18 @@ def test_a_loss_weighs_one_where_nothing_is_said():
 
 def test_a_loss_without_a_top_gets_one_that_is_no_output():
     graph = graph_of(TINY.replace('top: "loss"', ""))
-    assert graph.nodes[-1].tops == ("(loss:automatic0)",)
+    assert graph.nodes[-1].tops == ("(automatic)",)
     assert graph.nodes[-1].loss_weights == (1.0,)
     assert graph.outputs == ()
+
+
+def test_further_losses_without_tops_have_names_of_their_own():
+    text = INPUT + "".join(
+        f'layer {{ name: "{n}" type: "EuclideanLoss" bottom: "data" bottom: "data" }}'
+        for n in "ab"
+    )
+    names = [node.tops for node in graph_of(text).nodes if node.type[0] == "E"]
+    assert names == [("(automatic)",), ("(b:automatic0)",)]
 
 
 def test_rules_choose_the_layers_of_a_phase():
