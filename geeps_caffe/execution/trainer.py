@@ -15,7 +15,7 @@ from geeps_caffe.execution.reports import Output, Report
 from geeps_caffe.execution.saving import Saving, prepare
 from geeps_caffe.execution.smoothing import SmoothedLoss
 from geeps_caffe.execution.tester import TestNet
-from geeps_caffe.execution.training import Training
+from geeps_caffe.execution.training import Training, Watch
 from geeps_caffe.execution.weights import copy_weights
 from geeps_caffe.files import DISK, FileSystem
 from geeps_caffe.graph.filter import NetState
@@ -83,6 +83,7 @@ class Trainer:
         self._shown_step = 0
         self._saving = Saving(self.training, path, self._tell, disk)
         self._last_shown = (time.perf_counter(), 0)
+        self._watch: Watch | None = None  # of the last iteration
         self._compare_sources()
         for weights in solver.weights:
             for name in weights.split(","):
@@ -159,11 +160,10 @@ class Trainer:
         if self.stopped:
             self.report(reports.Finished(self.iteration, early=True))
             return
-        loss = None
         if self.solver.display and self.iteration % self.solver.display == 0:
-            self._smoothed.add(self.training.forward_only(self.iteration))
-            loss = self._smoothed.value
-            self.report(reports.Finished(self.iteration, loss))
+            loss = self.training.forward_only(self.iteration, self._watch)
+            self._smoothed.add(loss)
+            self.report(reports.Finished(self.iteration, self._smoothed.value))
         if self._tests_at(self.iteration):
             self.test_all()
         self.report(reports.Finished(self.iteration))
@@ -212,8 +212,8 @@ class Trainer:
         display = self.solver.display
         shown = bool(display and iteration % display == 0)
         self._saving.before_update()
-        watch = self._debug if shown and self.solver.debug_info else None
-        self._smoothed.add(self.training.iterate(iteration, rate, watch))
+        self._watch = self._debug if shown and self.solver.debug_info else None
+        self._smoothed.add(self.training.iterate(iteration, rate, self._watch))
         step = self._step_taken(iteration)
         if shown:
             self._display(iteration, rate, step)

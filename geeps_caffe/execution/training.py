@@ -11,7 +11,7 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import engine_of
 from geeps_caffe.execution.agreement import agree_on_layouts, check_records
-from geeps_caffe.execution.debug import watched_step
+from geeps_caffe.execution.debug import watched_forward, watched_step
 from geeps_caffe.execution.gathering import join_gpus
 from geeps_caffe.execution.history import History
 from geeps_caffe.execution.job_nets import JobNets
@@ -194,14 +194,19 @@ class Training:
         if self.own_rule is not None:
             self.own_rule.set_hyper(rate, iteration)
 
-    def forward_only(self, iteration: int) -> float:
-        """One forward pass at the present weights, without an update."""
+    def forward_only(self, iteration: int, watch: Watch | None = None) -> float:
+        """One forward pass at the present weights, without an update.
+
+        `watch` is told about its blobs (debug_info).
+        """
         self._refresh()
         self.net.follow_sources()
         self.net.executor.begin(iteration, self._records(0))
-        self.net.executor.run(
-            lambda position, _: position < self.net.program.backward_start
-        )
+        if watch is None:
+            end = self.net.program.backward_start
+            self.net.executor.run(lambda position, _: position < end)
+        else:
+            watch(watched_forward(self.net))
         return self.net.loss()
 
     def _records(self, body: int) -> Array:

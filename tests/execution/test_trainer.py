@@ -293,6 +293,16 @@ def test_debug_info_is_told_of_every_batch_of_a_test():
     assert tested.outputs[-1].value == pytest.approx(sum(losses) / 3)
 
 
+@pytest.mark.parametrize(("display", "forwards"), [(1, 3), (2, 1)])
+def test_debug_info_is_told_of_the_last_loss_after_a_shown_iteration(display, forwards):
+    with Run(f"debug_info: true display: {display} max_iter: 2") as run:
+        run.trainer.solve()
+    means = run.of(BlobMean)
+    losses = [m for m in means if (m.direction, m.layer) == ("Forward", "loss")]
+    assert len(losses) == forwards
+    assert len(run.of(ParamNorms)) == 2 // display
+
+
 def test_debug_info_changes_no_weights():
     with Run("debug_info: true display: 1") as told, Run("") as silent:
         told.trainer.step(5)
