@@ -67,7 +67,7 @@ class Stream:
             np.uint64(self.layer & 0xFFFFFFFF),
         )
         words = philox(where, (self.seed, self.seed >> 32))  # type: ignore[arg-type]
-        return words.reshape(batch, -1)[:, :each].reshape(shape)
+        return words.reshape(batch, 4 * blocks.size)[:, :each].reshape(shape)
 
     def uniform(self, shape: Shape) -> Array:
         """float64 in [0, 1), 32 bits fine."""

@@ -33,7 +33,8 @@ class Reduction(Neuron):
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """One number for each item."""
         xp, shape = run.xp, bottom[0].shape
-        x = bottom[0].data.reshape(*shape[: self.first], -1)
+        each = count(shape[self.first :])
+        x = bottom[0].data.reshape(*shape[: self.first], each)
         if self.kind == ASUM:
             x = xp.abs(x)
         elif self.kind == SUMSQ:

@@ -68,21 +68,24 @@ class SPP(Layer):
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """Pool at each level."""
-        y = top[0].data.reshape(bottom[0].shape[0], -1)
+        y = top[0].data.reshape(bottom[0].shape[0], self.levels[-1].end)
         for level, part in self._runs(run):
-            pooled = Blob(run.xp.empty(level.shape, y.dtype))
+            pooled = Blob(run.xp.empty((len(y), *level.shape[1:]), y.dtype))
             level.pooling.forward(part, bottom, [pooled])
-            y[:, level.begin : level.end] = pooled.data.reshape(len(y), -1)
+            y[:, level.begin : level.end] = pooled.data.reshape(
+                len(y), level.end - level.begin
+            )
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The sum over the levels."""
         if bottom[0].diff is None or top[0].diff is None:
             return
-        dy = top[0].diff.reshape(bottom[0].shape[0], -1)
+        dy = top[0].diff.reshape(bottom[0].shape[0], self.levels[-1].end)
         bottom[0].diff[...] = 0
         share = Blob(bottom[0].data, run.xp.empty_like(bottom[0].diff))
         for level, part in self._runs(run):
-            diff = dy[:, level.begin : level.end].reshape(level.shape)
+            diff = dy[:, level.begin : level.end]
+            diff = diff.reshape(len(dy), *level.shape[1:])
             level.pooling.backward(part, [Blob(diff, diff)], [share])
             bottom[0].diff += share.diff
 

@@ -36,7 +36,7 @@ def forward(operation: AveragePooling, xp: ArrayModule, ports: Ports) -> None:
         # Summing views of the pixels is four times as fast as one sum of `view`.
         means = sum(padded[pixels] for _, pixels in windows.positions())
         means /= sizes.astype(x.dtype)
-        x = xp.moveaxis(means.reshape((*moved.shape[:-1], -1)), -1, at)
+        x = xp.moveaxis(means.reshape((*moved.shape[:-1], y.shape[at])), -1, at)
     y[...] = x
 
 
@@ -54,7 +54,7 @@ def backward(operation: AveragePooling, xp: ArrayModule, ports: Ports) -> None:
             flat, (1, flat.shape[1], *windows.kernel, flat.shape[3])
         )
         image = fold(xp, windows, columns)
-        dy = xp.moveaxis(image.reshape((*moved.shape[:-1], -1)), -1, at)
+        dy = xp.moveaxis(image.reshape((*moved.shape[:-1], dx.shape[at])), -1, at)
     dx[...] = dy
 
 

@@ -4,7 +4,7 @@ The normalized values and the deviations are saved, so that a layer after it may
 in place.
 """
 
-from geeps_caffe.device.array import Array, ArrayModule, Shape
+from geeps_caffe.device.array import Array, ArrayModule, Shape, count
 from geeps_caffe.engines.engine import SavedArray
 from geeps_caffe.engines.operations import BatchNorm
 from geeps_caffe.engines.reference.definition import Definition, Ports, Shapes
@@ -18,7 +18,7 @@ def channels(shape: Shape) -> int:
 
 def by_channel(x: Array) -> Array:
     """A view (N, C, pixels)."""
-    return x.reshape(x.shape[0], channels(x.shape), -1)
+    return x.reshape(x.shape[0], channels(x.shape), count(x.shape[2:]))
 
 
 def _stored(ports: Ports) -> tuple[Array, Array]:
@@ -40,8 +40,11 @@ def _update(operation: BatchNorm, ports: Ports, mean: Array, variance: Array) ->
 
 
 def statistics(operation: BatchNorm, ports: Ports) -> tuple[Array, Array]:
-    """Mean and variance to normalize with; those of a batch are added to the sums."""
-    if operation.global_stats:
+    """Mean and variance to normalize with; those of a batch are added to the sums.
+
+    A batch of no items, as a Filter may leave, has none.
+    """
+    if operation.global_stats or not ports["bottom0"].size:
         return _stored(ports)
     x = by_channel(ports["bottom0"])
     mean: Array = x.mean(axis=(0, 2))
@@ -68,6 +71,8 @@ def backward(operation: BatchNorm, xp: ArrayModule, ports: Ports) -> None:
     del xp
     dx, dy = by_channel(ports["bottom0.diff"]), by_channel(ports["top0.diff"])
     deviation = ports["saved0"][:, None]
+    if not dy.size:
+        return
     if operation.global_stats:
         dx[...] = dy / deviation
         return

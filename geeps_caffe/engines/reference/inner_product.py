@@ -7,8 +7,9 @@ from geeps_caffe.engines.reference.definition import Definition, Ports
 
 def _matrices(operation: InnerProduct, x: Array, y: Array) -> tuple[Array, Array]:
     """x as (M, K) and y as (M, N)."""
-    rows = count(x.shape[: operation.axis])
-    return x.reshape(rows, -1), y.reshape(rows, -1)
+    rows, axis = count(x.shape[: operation.axis]), operation.axis
+    each = count(x.shape[axis:]), count(y.shape[axis:])
+    return x.reshape(rows, each[0]), y.reshape(rows, each[1])
 
 
 def forward(operation: InnerProduct, xp: ArrayModule, ports: Ports) -> None:
