@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from geeps_caffe.caffe import TRAIN, Net
 from geeps_caffe.errors import LayerError
 from tests.layers.checks import check_backward_reads, check_gradient, run_layer, run_net
 
@@ -55,3 +56,29 @@ def test_windows_follow_the_size_of_the_bottom(rng):
 def test_wrong_parameters_are_explained(text, shape, message):
     with pytest.raises(LayerError, match=message):
         run_net(layer(text), {"a": np.zeros(shape)})
+
+
+HALVES = slice(0, 2), slice(2, 5)  # of 5 rows, padded by one in front
+NET = """
+layer { name: "in" type: "Input" top: "x" top: "wanted" input_param {
+  shape { dim: 4 dim: 2 dim: 5 dim: 5 } shape { dim: 4 } } }
+layer { name: "few" type: "Filter" bottom: "x" bottom: "wanted" top: "few" }
+layer { name: "spp" type: "SPP" bottom: "few" top: "spp" spp_param {
+  pyramid_height: 2 pool: MAX } }
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_it_takes_as_many_items_as_a_filter_leaves(tmp_path, rng, engine):
+    path = tmp_path / "net.prototxt"
+    path.write_text(NET)
+    net = Net(str(path), TRAIN, engine=engine)
+    x = rng.standard_normal((4, 2, 5, 5)).astype(np.float32)
+    net.blobs["x"].data[...] = x
+    net.blobs["wanted"].data[...] = [0, 1, 0, 1]
+    net.forward()
+    few = x[[1, 3]]
+    windows = [few, *(few[:, :, r, c] for r in HALVES for c in HALVES)]
+    first, *others = (window.max(axis=(2, 3)) for window in windows)
+    expected = np.hstack([first, np.stack(others, axis=2).reshape(2, -1)])
+    np.testing.assert_array_equal(net.blobs["spp"].data, expected)
