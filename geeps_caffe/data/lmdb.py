@@ -14,6 +14,7 @@ import lmdb
 import numpy as np
 
 from geeps_caffe.data.database import describe, file_system, kind_of, missing
+from geeps_caffe.data.lmdb_pages import is_whole
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError
 
@@ -139,10 +140,11 @@ def _open(path: str) -> _Shared:
     try:
         with _OPENING:
             shared = _share(file)
-            lack = _lack(shared.environment, file)
-            if lack:
+            try:
+                _check_length(shared.environment, path, file)
+            except BaseException:
                 _give_back(shared)
-                raise DataError(f"LMDB {describe(path)} is cut off: {lack}")
+                raise
             return shared
     except (lmdb.Error, OSError) as error:
         raise DataError(explain(path, error)) from error
@@ -165,16 +167,15 @@ def _share(file: str) -> _Shared:
     return _OPEN[key]
 
 
-def _lack(environment: "lmdb.Environment", file: str) -> str:
-    """What a file lacks of its pages, whose reading would kill the process; or ""."""
-    pages = environment.info()["last_pgno"] + 1
-    wanted, found = pages * environment.stat()["psize"], os.path.getsize(file)
-    if found >= wanted:
-        return ""
-    return (
-        f"{file} has {found:,} bytes and should have {wanted:,}; copy it again from "
-        "where it came, or make it again"
-    )
+def _check_length(environment: "lmdb.Environment", path: str, file: str) -> None:
+    """Refuse a file that lacks records, whose reading would kill the process."""
+    pages, page_bytes = environment.info()["last_pgno"] + 1, environment.stat()["psize"]
+    wanted, found = pages * page_bytes, os.path.getsize(file)
+    if found < wanted and not is_whole(file, page_bytes):
+        raise DataError(
+            f"LMDB {describe(path)} is cut off: {file} has {found:,} bytes and should "
+            f"have {wanted:,}; copy it again from where it came, or make it again"
+        )
 
 
 @contextmanager

@@ -49,6 +49,31 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
         Lmdb(path)
 
 
+def test_only_pages_with_records_must_be_there(tmp_path):
+    """LMDB itself writes such files: what a transaction gives back it leaves out."""
+    with lmdb.open(str(tmp_path), map_size=1 << 20) as environment:
+        write_and_give_back(environment)
+    file = tmp_path / "data.mdb"
+    assert file.stat().st_size > 40 * 4096
+    os.truncate(file, 30 * 4096)
+    database = Lmdb(str(tmp_path))
+    assert bytes(database.read(0)) == b"kept"
+    database.close()
+
+
+def write_and_give_back(environment):
+    """Leave one record, in a page before those of twenty that are no more."""
+    with environment.begin(write=True) as transaction:
+        for i in range(20):
+            transaction.put(b"%02d" % i, b"x" * 5000)
+    with environment.begin(write=True) as transaction:
+        for i in range(20):
+            transaction.delete(b"%02d" % i)
+    for _ in range(4):  # a page can be taken again by the transaction after the next
+        with environment.begin(write=True) as transaction:
+            transaction.put(b"a", b"kept")
+
+
 def test_an_empty_file_is_refused(tmp_path):
     path = make_database(tmp_path / "db", [b"a"])
     os.truncate(f"{path}/data.mdb", 0)
