@@ -7,6 +7,7 @@ and the saved number as its scale.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def _forward(
         recipe.port(name, md, view(md.dims))
     for i, extents in enumerate(((channels,), (channels,), (1,))):
         recipe.port(f"param{i}", kit.api.plain(extents), view(extents))
-    recipe.constants |= {_MEAN: vector(channels), _VARIANCE: vector(channels)}
+    recipe.own |= dict.fromkeys((_MEAN, _VARIANCE), partial(vector, channels))
     uses: Uses = {
         Arg.SRC: ("bottom0", md),
         Arg.DST: ("top0", md),

@@ -85,7 +85,9 @@ class Recipe:
     kit: Kit
     layouts: dict[str, Layout] = field(default_factory=dict)  # of the ports
     temporaries: dict[str, Md] = field(default_factory=dict)
-    constants: dict[str, Array] = field(default_factory=dict)
+    constants: dict[str, Array] = field(default_factory=dict)  # no step writes them
+    #: Makes what steps write and read: each call has its own, as threads may be abreast.
+    own: dict[str, Callable[[], Array]] = field(default_factory=dict)
     saved: list[SavedArray] = field(default_factory=list)
     steps: list[Step | HostStep | BoundHostStep] = field(default_factory=list)
 

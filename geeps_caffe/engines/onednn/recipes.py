@@ -114,6 +114,7 @@ class _Binder:
         self._api = recipe.kit.api
         self._buffers = {port: arrays[port] for port in recipe.layouts}
         self._buffers |= recipe.constants
+        self._buffers |= {name: make() for name, make in recipe.own.items()}
         start = 0
         for name, md in recipe.temporaries.items():
             assert scratch is not None

@@ -5,6 +5,7 @@ the top is above 0. Scale alone is a normalization by a mean of 0 and a variance
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from geeps_caffe.device.array import count
 from geeps_caffe.engines.engine import Request
@@ -20,6 +21,7 @@ from geeps_caffe.engines.operations import (
     ScaleInPlace,
 )
 
+_MEAN, _VARIANCE = "mean", "variance"
 _EPS = 2.0**-10  # of Scale alone; in padding the variance is 0, and 0 / 0 is no number
 
 
@@ -123,30 +125,27 @@ def _forward(
 def _statistics(
     recipe: Recipe, request: Request, what: _What, channels: Md
 ) -> tuple[str, str]:
-    """Buffers of mean and variance; they are saved unless they are constants."""
+    """Buffers of mean and variance; they are saved where backward needs them."""
     extent = channels.dims[0]
     if what.norm is None:
-        recipe.constants |= {
-            "mean": vector(extent),
-            "variance": vector(extent, 1 - _EPS),
-        }
-        return "mean", "variance"
+        return _constants(recipe, extent)
     for i, extents in enumerate(((extent,), (extent,), (1,))):
         recipe.port(f"param{i}", recipe.kit.api.plain(extents), view(extents))
     if request.training:
         names = tuple(recipe.save(channels, (extent,), "float32") for _ in range(2))
     else:
-        names = _constants(recipe, extent, 0.0)
+        names = (_MEAN, _VARIANCE)
+        recipe.own |= dict.fromkeys(names, partial(vector, extent))
     if what.norm.global_stats:
         recipe.host(use_stored(*names))
     return names[0], names[1]
 
 
-def _constants(recipe: Recipe, extent: int, variance: float) -> tuple[str, str]:
-    """Buffers of the recipe's own."""
-    means, variances = vector(extent), vector(extent, variance)
-    recipe.constants |= {"mean": means, "variance": variances}
-    return "mean", "variance"
+def _constants(recipe: Recipe, extent: int) -> tuple[str, str]:
+    """The mean and variance of Scale alone."""
+    variances = vector(extent, 1 - _EPS)
+    recipe.constants |= {_MEAN: vector(extent), _VARIANCE: variances}
+    return _MEAN, _VARIANCE
 
 
 def _backward(
@@ -196,12 +195,7 @@ def _backward(
 
 def _saved_statistics(recipe: Recipe, what: _What, channels: Md) -> tuple[str, str]:
     if what.norm is None:
-        extent = channels.dims[0]
-        recipe.constants |= {
-            "mean": vector(extent),
-            "variance": vector(extent, 1 - _EPS),
-        }
-        return "mean", "variance"
+        return _constants(recipe, channels.dims[0])
     recipe.saved_port("saved0", channels.nbytes)
     recipe.saved_port("saved1", channels.nbytes)
     return "saved0", "saved1"

@@ -1,11 +1,13 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from geeps_caffe.device.array import allocate
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.recipes import Recipes
 from geeps_caffe.engines.onednn.threads import set_openmp_threads
-from geeps_caffe.engines.operations import InnerProduct
+from geeps_caffe.engines.operations import BatchNorm, InnerProduct, ScaledBatchNorm
 
 
 def product(records):
@@ -24,6 +26,34 @@ def test_what_was_made_for_a_request_is_found_for_its_equal(recipes):
     again = product(8)
     reversed_ports = dict(reversed(again.shapes.items()))
     assert made is recipes.find(replace(again, shapes=reversed_ports))
+
+
+NORMALIZE = BatchNorm(global_stats=False, fraction=0.9, eps=1e-5)
+RECTIFIED = ScaledBatchNorm(NORMALIZE, bias=True, relu=True)
+STATISTICS = {"param0": (3,), "param1": (3,), "param2": (1,)}
+SCALES = {"param3": (3,), "param4": (3,)}
+
+
+@pytest.mark.parametrize(
+    ("operation", "params"),
+    [(NORMALIZE, STATISTICS), (RECTIFIED, STATISTICS | SCALES)],
+)
+def test_calls_of_one_recipe_share_nothing_that_they_write(recipes, operation, params):
+    """Layers that are alike may run abreast, in nets of two threads."""
+    shapes = {"bottom0": (4, 3, 5, 5), "top0": (4, 3, 5, 5)} | params
+    request = Request(operation, "forward", shapes, training=False)
+    recipe, seen = recipes.find(request), []
+    recipe.host(seen.append)
+    for _ in range(2):
+        found = recipes.describe(request)
+        arrays = {port: np.zeros(s, np.float32) for port, s in shapes.items()}
+        scratch = allocate(found.scratch) if found.scratch else None
+        recipes.bind(request, found, arrays, scratch)()
+    first, second = seen
+    for name in first:
+        if name not in recipe.constants:
+            assert not np.shares_memory(first[name], second[name]), name
+    assert "mean" in first and "mean" not in recipe.constants
 
 
 def test_requests_that_differ_have_recipes_of_their_own(recipes):
