@@ -10,6 +10,7 @@ from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.paramserver import Client
 
 _LOG = logging.getLogger(__name__)
+_HALF = 1 << 20  # of a number of records: thousands of squares have an exact sum
 
 
 def agree_on_layouts(net: PlannedNet, client: Client) -> None:
@@ -35,25 +36,33 @@ def check_records(net: PlannedNet, client: Client) -> None:
     """See to it that all workers read sources of the same length.
 
     All workers must call it. Numbers are equal where their squares' sum is the least
-    that their sum allows, so all come to the same answer.
+    that their sum allows, so all come to the same answer. These sums must be exact, so
+    each number is told in two halves.
 
     Raises:
         DataError: they are not; it says what this worker has.
     """
     layers = [node.layer for node in net.graph.nodes]
     known = [y for y in layers if isinstance(y, SourceLayer) and y.length is not None]
-    lengths = [float(layer.length or 0) for layer in known]
     if client.ranks == 1 or not known:
         return
-    found = client.total([*lengths, *(n * n for n in lengths)])
-    sums, squares = found[: len(known)], found[len(known) :]
-    for layer, total, square in zip(known, sums, squares, strict=True):
-        if square * client.ranks != total * total:
+    told: list[float] = []
+    for layer in known:
+        high, low = divmod(layer.length or 0, _HALF)
+        told += (high, low, high * high, low * low)
+    found = [int(x) for x in client.total(told)]
+    for i, layer in enumerate(known):
+        high, low, high_squares, low_squares = found[4 * i : 4 * i + 4]
+        if (
+            high_squares * client.ranks != high**2
+            or low_squares * client.ranks != low**2
+        ):
             raise DataError(
                 f"{layer.title}: this worker (rank {client.rank}) finds "
                 f"{layer.length:,} records, all {client.ranks} workers together "
-                f"{total:,.0f}; all must read the same data (or each its own, where "
-                "the net's file is one for each worker, such as net.prototxt.0)"
+                f"{high * _HALF + low:,}; all must read the same data (or each its "
+                "own, where the net's file is one for each worker, such as "
+                "net.prototxt.0)"
             )
 
 
