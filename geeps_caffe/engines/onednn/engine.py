@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from geeps_caffe.device.array import Array, ArrayModule, Shape, allocate
 from geeps_caffe.device.device import Device, HostDevice
+from geeps_caffe.device.ordering import in_turn
 from geeps_caffe.device.processor import processor
 from geeps_caffe.engines.engine import (
     Call,
@@ -34,7 +35,7 @@ from geeps_caffe.engines.onednn.library import (
     read_version,
 )
 from geeps_caffe.engines.onednn.momentum import LEAST, Momentum
-from geeps_caffe.engines.onednn.recipe import Kit, in_turn
+from geeps_caffe.engines.onednn.recipe import Kit
 from geeps_caffe.engines.onednn.recipes import Recipes
 from geeps_caffe.engines.onednn.threads import (
     hold_blas_to_one_thread,

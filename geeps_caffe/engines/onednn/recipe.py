@@ -7,6 +7,7 @@ by buffer names: the operation's ports, and temporaries that lie in the scratch.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from geeps_caffe.device.array import Array, Shape, aligned
@@ -66,14 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class HostStep:
-    """A few per-channel numbers, worked out in NumPy."""
-
-    function: HostFunction
-
-
-@dataclass(frozen=True)
-class BoundHostStep:
-    """NumPy work on views that are made once."""
+    """A little NumPy work on the buffers, by name; the views are made once."""
 
     bind: HostBinding
 
@@ -86,10 +80,10 @@ class Recipe:
     layouts: dict[str, Layout] = field(default_factory=dict)  # of the ports
     temporaries: dict[str, Md] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)  # no step writes them
-    #: Makes what steps write and read: each call has its own, as threads may be abreast.
+    #: Makes what steps write and read again: calls in several threads share none.
     own: dict[str, Callable[[], Array]] = field(default_factory=dict)
     saved: list[SavedArray] = field(default_factory=list)
-    steps: list[Step | HostStep | BoundHostStep] = field(default_factory=list)
+    steps: list[Step | HostStep] = field(default_factory=list)
 
     def port(self, name: str, md: Md, view: View) -> None:
         """A port that the pass reads or writes."""
@@ -118,11 +112,11 @@ class Recipe:
 
     def host(self, function: HostFunction) -> None:
         """Add a little NumPy work; it gets the arrays by buffer name."""
-        self.steps.append(HostStep(function))
+        self.bound_host(lambda buffers: partial(function, buffers))
 
     def bound_host(self, bind: HostBinding) -> None:
         """The same for a function that gets the arrays once and returns the call."""
-        self.steps.append(BoundHostStep(bind))
+        self.steps.append(HostStep(bind))
 
     def copy(self, source: tuple[str, Md], target: tuple[str, Md]) -> bool:
         """Add a reorder; False where oneDNN has none."""
@@ -168,16 +162,3 @@ def port_shapes(request: Request) -> tuple[Shape, Shape]:
     shapes = request.shapes
     bottom = shapes.get("bottom0") or shapes["bottom0.diff"]
     return bottom, shapes.get("top0") or shapes["top0.diff"]
-
-
-def in_turn(calls: list[Call]) -> Call:
-    """One call that makes several, one after the other."""
-    if len(calls) == 1:
-        return calls[0]
-    row = tuple(calls)
-
-    def run() -> None:
-        for call in row:
-            call()
-
-    return run

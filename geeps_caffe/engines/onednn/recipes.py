@@ -7,22 +7,19 @@ average; a third to a half of what GoogLeNet's plan asks for is new.
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from functools import partial
 
 import numpy as np
 
 from geeps_caffe.device.array import Array, aligned
+from geeps_caffe.device.ordering import in_turn
 from geeps_caffe.engines.engine import Call, Description, Request
 from geeps_caffe.engines.onednn import OPERATIONS
 from geeps_caffe.engines.onednn.constants import Arg, Query
 from geeps_caffe.engines.onednn.recipe import (
-    BoundHostStep,
-    HostFunction,
     HostStep,
     Kit,
     Recipe,
     Step,
-    in_turn,
 )
 from geeps_caffe.engines.onednn.threads import openmp_threads
 from geeps_caffe.engines.operations import InnerProduct
@@ -126,10 +123,8 @@ class _Binder:
         """The call that runs all steps."""
         return in_turn([self._step(step) for step in self._recipe.steps])
 
-    def _step(self, step: Step | HostStep | BoundHostStep) -> Call:
+    def _step(self, step: Step | HostStep) -> Call:
         if isinstance(step, HostStep):
-            return self._host(step.function)
-        if isinstance(step, BoundHostStep):
             return step.bind(self._buffers)
         memories = {
             arg: self._api.memory(md, self._buffers[name])
@@ -140,6 +135,3 @@ class _Binder:
             pad = step.desc.md(Query.SCRATCHPAD)
             memories[Arg.SCRATCHPAD] = self._api.memory(pad, self._scratchpad)
         return self._api.bind(step.desc, memories)
-
-    def _host(self, function: HostFunction) -> Call:
-        return partial(function, self._buffers)
