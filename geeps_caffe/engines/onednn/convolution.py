@@ -8,6 +8,7 @@ from geeps_caffe.engines.onednn.constants import MAX_SPATIAL, Algorithm
 from geeps_caffe.engines.onednn.folded import fold_bottom, fold_pays
 from geeps_caffe.engines.onednn.layouts import View, images, view
 from geeps_caffe.engines.onednn.recipe import Kit, Recipe, port_shapes
+from geeps_caffe.engines.onednn.threads import openmp_threads
 from geeps_caffe.engines.onednn.weighted import Maker, Weighted, backward, forward
 from geeps_caffe.engines.operations import Convolution, Deconvolution, Window
 
@@ -92,9 +93,10 @@ def _slower(kit: Kit, what: Weighted, group: int) -> _Blocks | None:
     for blocks in _BLOCKS:
         if not _may_pay(blocks, what, group, kit.vendor):
             continue
-        if (last, blocks) not in kit.known:
-            kit.known[last, blocks] = _has_code(kit, last, blocks)
-        if kit.known[last, blocks]:
+        question = last, blocks, openmp_threads(kit.api.library)
+        if question not in kit.known:
+            kit.known[question] = _has_code(kit, last, blocks)
+        if kit.known[question]:
             return blocks
     return None
 

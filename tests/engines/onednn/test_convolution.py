@@ -6,12 +6,18 @@ import pytest
 
 from geeps_caffe.engines.engine import Request
 from geeps_caffe.engines.onednn.convolution import make_convolution
+from geeps_caffe.engines.onednn.threads import set_openmp_threads
 from geeps_caffe.engines.operations import Convolution
 
 
 def layout(engine, vendor, kernel, channels, outputs, group=1):
     """How the bottom of a forward pass lies on a processor of that vendor."""
     kit = replace(engine.kit, vendor=vendor, known={})
+    request = forward(kernel, channels, outputs, group)
+    return make_convolution(kit, request).layouts["bottom0"].name
+
+
+def forward(kernel, channels, outputs, group=1):
     pad = kernel // 2
     shapes = {
         "bottom0": (2, channels, 14, 14),
@@ -20,8 +26,7 @@ def layout(engine, vendor, kernel, channels, outputs, group=1):
     }
     window = ((kernel, kernel), (1, 1), (pad, pad), (1, 1))
     operation = Convolution(*window, group, False)
-    recipe = make_convolution(kit, Request(operation, "forward", shapes))
-    return recipe.layouts["bottom0"].name
+    return Request(operation, "forward", shapes)
 
 
 @pytest.fixture
@@ -52,3 +57,16 @@ def test_elsewhere_channels_that_fill_their_blocks_lie_in_these(engine, vendor):
 @pytest.mark.parametrize("vendor", ["AuthenticAMD", "GenuineIntel", ""])
 def test_channels_that_do_not_fill_them_are_last(engine, vendor):
     assert layout(engine, vendor, 5, 20, 50) == "acdb"
+
+
+def test_what_oneDNN_has_is_asked_for_each_number_of_threads(engine):
+    """What it has for one may be other code than for two, whoever asked first."""
+    kit = replace(engine.kit, known={})
+    make_convolution(kit, forward(5, 20, 50))
+    found = set(kit.known)
+    set_openmp_threads(kit.api.library, engine.threads + 1)
+    try:
+        make_convolution(kit, forward(5, 20, 50))
+    finally:
+        set_openmp_threads(kit.api.library, engine.threads)
+    assert found and len(kit.known) == 2 * len(found)
