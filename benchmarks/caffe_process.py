@@ -54,7 +54,6 @@ def main():
     os.dup2(2, 1)  # what Caffe prints is no answer
     solver = make(sys.argv[1])
     request = "ready 0"
-    request = "ready 0"
     while request:
         what, number = request.split()
         answers.write(json.dumps(answer(solver, what, int(number))) + "\n")

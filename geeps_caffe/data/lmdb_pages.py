@@ -21,7 +21,8 @@ _HEADER = 16
 _BRANCH, _LEAF = 1, 2
 _BIG, _TREE = 1, 2  # of a node: what its value is, if not the value itself
 _TREE_ROOT = 40  # in the description of a tree
-_ROOT, _TRANSACTION = 128, 144  # in pages 0 and 1; the later transaction counts
+_ROOT = 128  # of the records' tree, in pages 0 and 1; the later transaction counts
+_ROOT_AND_TRANSACTION = struct.Struct("=Q8xQ")
 _NO_PAGE = 2**64 - 1  # the root of a tree without keys
 
 _Pages: TypeAlias = tuple[int, int, bool]  # the first, how many, whether of the tree
@@ -42,7 +43,7 @@ def is_whole(file: str, page_bytes: int) -> bool:
 def _walk(content: mmap.mmap, page_bytes: int) -> bool:
     there = len(content) // page_bytes
     heads = [
-        struct.unpack_from("=QxxxxxxxxQ", content, page * page_bytes + _ROOT)
+        _ROOT_AND_TRANSACTION.unpack_from(content, page * page_bytes + _ROOT)
         for page in (0, 1)
     ]
     root, _ = max(heads, key=lambda head: head[1])
