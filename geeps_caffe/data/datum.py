@@ -264,6 +264,15 @@ def write_datum(pixels: Array, label: int, *, mark: bool = False) -> bytes:
     return record
 
 
+def write_floats(values: Array) -> bytes:
+    """A record of float values (C, H, W), without a label."""
+    channels, height, width = values.shape
+    datum = DatumMessage(channels=channels, height=height, width=width)
+    datum.float_data.extend(values.reshape(-1).tolist())
+    record: bytes = datum.SerializeToString(deterministic=True)
+    return record
+
+
 def write_encoded(file: bytes, label: int) -> bytes:
     """A record of the bytes of an image file."""
     datum = DatumMessage(data=file, label=label, encoded=True)

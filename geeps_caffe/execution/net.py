@@ -1,12 +1,13 @@
 """A net that runs: its graph, its plans by input shape, and its params' memory."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geeps_caffe.device.array import Array, Shape, count
 from geeps_caffe.engines.engine import Engine, Layout
+from geeps_caffe.errors import UsageError, unknown
 from geeps_caffe.execution.executor import Executor
 from geeps_caffe.execution.layer_code import Others
 from geeps_caffe.execution.measured import Measurement
@@ -265,12 +266,20 @@ def carry_tops(graph: Graph) -> None:
             node.layer.carry()
 
 
-def kept_values(graph: Graph) -> frozenset[str]:
-    """What must be readable after a step: losses and outputs."""
+def kept_values(graph: Graph, blobs: Collection[str] = ()) -> frozenset[str]:
+    """What must be readable after a step: losses, outputs, and more `blobs`.
+
+    Raises:
+        UsageError: the net has no such blob.
+    """
+    for blob in blobs:
+        if blob not in graph.blobs:
+            raise UsageError(unknown("blob", blob, graph.blobs))
     losses = {
         value
         for node in graph.nodes
         for value, weight in zip(node.tops, node.loss_weights, strict=True)
         if weight
     }
-    return frozenset(losses | {graph.last_value(b).name for b in graph.outputs})
+    wanted = {graph.last_value(b).name for b in (*graph.outputs, *blobs)}
+    return frozenset(losses | wanted)
