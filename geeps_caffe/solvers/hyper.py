@@ -35,17 +35,17 @@ class Hyper:
         """The same for one blob, whose rate and decay have multipliers."""
         if lr_mult == 1.0 and decay_mult == 1.0:
             return self
-        return Hyper(  # `replace` takes three times as long, for each blob of a step
-            self.rate * lr_mult,
-            self.iteration,
-            self.momentum,
-            self.momentum2,
-            self.delta,
-            self.rms_decay,
-            self.weight_decay * decay_mult,
-            self.regularization_type,
-            self.clip_gradients,
-            self.iter_size,
+        return Hyper(  # `replace` takes 1.6 times as long, for each blob of a step
+            rate=self.rate * lr_mult,
+            iteration=self.iteration,
+            momentum=self.momentum,
+            momentum2=self.momentum2,
+            delta=self.delta,
+            rms_decay=self.rms_decay,
+            weight_decay=self.weight_decay * decay_mult,
+            regularization_type=self.regularization_type,
+            clip_gradients=self.clip_gradients,
+            iter_size=self.iter_size,
         )
 
     @property

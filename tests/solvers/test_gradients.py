@@ -1,3 +1,5 @@
+from dataclasses import asdict, fields
+
 import numpy as np
 import pytest
 
@@ -36,9 +38,11 @@ def test_the_penalty_is_added(kind, penalty):
     np.testing.assert_array_equal(grad, 1)
 
 
-def test_multipliers_make_a_blobs_own_rate_and_decay():
-    hyper = Hyper(0.1, weight_decay=0.5).local(lr_mult=2.0, decay_mult=0.0)
-    assert (hyper.rate, hyper.weight_decay) == (0.2, 0.0)
+def test_multipliers_make_a_blobs_own_rate_and_decay_and_leave_the_rest():
+    numbers = {f.name: 2 + i for i, f in enumerate(fields(Hyper))}
+    numbers |= {"rate": 0.5, "weight_decay": 3.0, "regularization_type": "L1"}
+    found = asdict(Hyper(**numbers).local(lr_mult=2.0, decay_mult=0.0))
+    assert found == numbers | {"rate": 1.0, "weight_decay": 0.0}
 
 
 def test_an_unknown_penalty_is_refused_only_where_it_would_count():
