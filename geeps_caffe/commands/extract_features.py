@@ -1,6 +1,7 @@
 """extract_features: what blobs of a net hold for many batches, as databases."""
 
 import logging
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -75,10 +76,11 @@ def read_job(words: Sequence[str]) -> Job:
     """
     weights, model, blobs, paths, batches, backend, *device = words
     names, databases = blobs.split(","), paths.split(",")
-    if len(names) != len(databases) or len(set(names)) != len(names):
+    places = {os.path.realpath(path) for path in databases}
+    if not len(names) == len(set(names)) == len(databases) == len(places):
         raise UsageError(
             f"blobs are {blobs!r}, databases {paths!r}; give a database for each blob, "
-            "and each blob once"
+            "and each of them once"
         )
     if backend not in WRITERS:
         raise UsageError(unknown("kind of database", backend, WRITERS))

@@ -85,7 +85,8 @@ def test_without_a_gpu_the_cpu_does_it(caplog):
     ("words", "told"),
     [
         (("ip,data", "one"), "a database for each blob"),
-        (("ip,ip", "one,two"), "each blob once"),
+        (("ip,ip", "one,two"), "each of them once"),
+        (("ip,data", "one,./one/"), "each of them once"),
         (("ipp", "one"), "unknown blob 'ipp'; did you mean 'ip'"),
         (("ip", "one", "0"), "BATCHES is '0'"),
         (("ip", "one", "x"), "BATCHES is 'x'"),
