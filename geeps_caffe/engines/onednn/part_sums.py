@@ -71,11 +71,9 @@ class _Sizes:
         full = diffs[:, :cut].reshape(self.records, whole, self.wide)
         found = _pad(padded.reshape(self.records, self.deep), bottom)
         found.append((blocks[:whole], full.swapaxes(0, 1)))
-        return (
-            found
-            if whole == self.blocks
-            else [*found, *_pad(blocks[-1], diffs[:, cut:])]
-        )
+        if whole < self.blocks:
+            found += _pad(blocks[-1], diffs[:, cut:])
+        return found
 
 
 def _pad(rows: Array, source: Array) -> list[_Copy]:
