@@ -83,7 +83,8 @@ def test_params_of_layers_that_do_not_learn_pass_through_the_arena():
 
 
 def test_copies_begin_ahead_of_need():
-    settings = replace(BASE, param_cache=ParamCache(), costs="k20c")
+    cache = ParamCache()
+    settings = replace(BASE, engine="reference", param_cache=cache, costs="k20c")
     plan = check_any_budget(lenet(), settings, factors=(1.5,))[0]
     entries = list(plan.instructions)
     swap = entries.index(SwapIn("ip1/0"))
