@@ -11,7 +11,7 @@ from geeps_caffe.schedule.plan import Plan
 
 #: The interpreter, libraries and nets, and what an instruction takes: objects, and the
 #: code that oneDNN makes for it. Measured for nets of 40 to 1,000 instructions.
-_PROGRAM, _INSTRUCTION = 90 << 20, 64 << 10
+_PROGRAM, _INSTRUCTION = 84 << 20, 64 << 10
 
 
 @dataclass
