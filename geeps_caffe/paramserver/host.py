@@ -23,7 +23,6 @@ from geeps_caffe.paramserver.messages import (
     Lost,
     Meet,
     Message,
-    Missing,
     Outgoing,
     Propose,
     Publish,
@@ -31,7 +30,6 @@ from geeps_caffe.paramserver.messages import (
     Pull,
     Push,
     Refused,
-    Waiting,
 )
 from geeps_caffe.paramserver.rendezvous import Rendezvous
 from geeps_caffe.paramserver.scheme import Scheme, difference, read_scheme
@@ -176,9 +174,9 @@ class Host:
             self.failure = lost
             return self._all(Lost(lost))
         out = self._all(Beat())
-        waiting, missing = self._members.waiting(now), self._members.missing(now)
-        out += self._all(Waiting(waiting)) if waiting else []
-        return out + (self._all(Missing(missing)) if missing else [])
+        for message in self._members.news(now):
+            out += self._all(message)
+        return out
 
     def _refuse(self, reason: str) -> Outgoing:
         self.failure, self.refused = reason, True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.messages import Message, Missing, Waiting
 
 
 @dataclass
@@ -116,6 +117,12 @@ class Membership:
 
     def _lost(self, rank: int, what: str, seconds: float) -> str:
         return f"{what} for {seconds:.0f} s from {self.describe(rank)}"
+
+    def news(self, now: float) -> list[Message]:
+        """What all workers are to be told of waits."""
+        waiting, missing = self.waiting(now), self.missing(now)
+        told: list[Message] = [Waiting(waiting)] if waiting else []
+        return [*told, Missing(missing)] if missing else told
 
     def waiting(self, now: float) -> str | None:
         """For whom the others wait, at most once per `limits.report` seconds."""

@@ -44,14 +44,12 @@ from geeps_caffe.paramserver.messages import (
     Lost,
     Meet,
     Message,
-    Missing,
     Outgoing,
     Propose,
     Publish,
     Pull,
     Push,
     Refused,
-    Waiting,
 )
 from geeps_caffe.paramserver.wire import read_frame
 
@@ -385,15 +383,10 @@ class ClusterHost:
                     self.outbox.put(host, Alive())
         out: Outgoing = [(rank, Beat()) for rank in self.places.local]
         if self.places.host == COORDINATOR:
-            out += self._common.route(self._waits(now))
+            for message in self._members.news(now):
+                told: Outgoing = [(rank, message) for rank in range(self.ranks)]
+                out += self._common.route(told)
         return out
-
-    def _waits(self, now: float) -> Outgoing:
-        """What all workers of all hosts are told of waits."""
-        waiting, missing = self._members.waiting(now), self._members.missing(now)
-        news: list[Message] = [Waiting(waiting)] if waiting else []
-        news += [Missing(missing)] if missing else []
-        return [(rank, one) for one in news for rank in range(self.ranks)]
 
     @property
     def _last_clock(self) -> str:
