@@ -7,13 +7,12 @@ workers (meetings, flags) to the first host, the *coordinator*, and its answers 
 
 from collections.abc import Callable
 
-import numpy as np
-
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.greetings import answer_late, check_hello
 from geeps_caffe.paramserver.hosts.agreement import Agreement, ready_letter
 from geeps_caffe.paramserver.hosts.coordination import COORDINATOR, Coordination
+from geeps_caffe.paramserver.hosts.early import EarlyLetters
 from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.passport import Passport, check, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import (
@@ -54,7 +53,6 @@ from geeps_caffe.paramserver.messages import (
 from geeps_caffe.paramserver.wire import read_frame
 
 LONGEST_REASON = 1 << 20  # bytes of why the run is over
-EARLY_BYTES = 64  # what a letter counts for besides its payload
 
 
 class ClusterHost:
@@ -99,8 +97,7 @@ class ClusterHost:
         self._peers = Peers(places, limits, now)
         self._agreement = Agreement(places)
         self._tables: SharedTables | None = None
-        self._early: list[tuple[int, PeerMessage, Array]] = []
-        self._early_bytes = 0
+        self._early = EarlyLetters()
         self._said_gone = False
         self._beaten = now
         for host in places.others:
@@ -219,8 +216,7 @@ class ClusterHost:
             (rank, Granted(size, worker, workers, self.places.hosts))
             for worker, rank in enumerate(self.places.local)
         ]
-        early, self._early = self._early, []
-        for host, message, data in early:
+        for host, message, data in self._early.take():
             out += self._ranked(self._tables.hear(host, message, data))
         return out
 
@@ -292,14 +288,8 @@ class ClusterHost:
             raise ParameterServerError(
                 f"it sent {type(message).__name__} before there are tables"
             )
-        self._early_bytes += data.nbytes + EARLY_BYTES
         most = self.places.hosts * nbytes(scheme, self.ranks)
-        if self._early_bytes > most:
-            raise ParameterServerError(
-                f"more than {most} bytes about tables came before all hosts agreed on "
-                "them"
-            )
-        self._early.append((host, message, np.array(data)))
+        self._early.keep(host, message, data, most)
 
     def refuse(self, host: int, reason: str, now: float) -> None:
         """Something that said to be a host was turned away; it may come yet."""
