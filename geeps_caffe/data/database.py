@@ -2,14 +2,33 @@
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from geeps_caffe.errors import DataError
+
 Record: TypeAlias = bytes | memoryview
 
 _COMPARED = 1000  # names of a folder that a wrong one is compared with
+
+
+@contextmanager
+def reading(kind: str, path: str, fault: type[Exception]) -> Iterator[None]:
+    """Faults of a library while records are read become those of the database.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    try:
+        yield
+    except fault as error:
+        raise DataError(
+            f"{kind} {describe(path)} is damaged: {error}; copy it again from where "
+            "it came, or make it again"
+        ) from error
 
 
 class Database(Protocol):

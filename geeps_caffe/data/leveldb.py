@@ -10,11 +10,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from geeps_caffe.data.database import describe, kind_of, missing
+from geeps_caffe.data.database import describe, kind_of, missing, reading
 from geeps_caffe.errors import DataError
 
 _TABLES = (".ldb", ".sst")
@@ -97,16 +97,8 @@ class LevelDb:
             return next(self._records, None)
 
 
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Faults of the library become those of the database."""
-    try:
-        yield
-    except plyvel().Error as error:
-        raise DataError(
-            f"LevelDB {describe(path)} is damaged: {error}; copy it again from where "
-            "it came, or make it again"
-        ) from error
+def _reading(path: str) -> AbstractContextManager[None]:
+    return reading("LevelDB", path, plyvel().Error)
 
 
 def plyvel() -> Any:

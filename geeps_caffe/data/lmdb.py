@@ -4,8 +4,8 @@ import errno
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 import lmdb
 import numpy as np
 
-from geeps_caffe.data.database import describe, file_system, kind_of, missing
+from geeps_caffe.data.database import describe, file_system, kind_of, missing, reading
 from geeps_caffe.data.lmdb_pages import is_whole
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError
@@ -178,16 +178,8 @@ def _check_length(environment: "lmdb.Environment", path: str, file: str) -> None
         )
 
 
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Faults of the library become those of the database."""
-    try:
-        yield
-    except lmdb.Error as error:
-        raise DataError(
-            f"LMDB {describe(path)} is damaged: {error}; copy it again from where it "
-            "came, or make it again"
-        ) from error
+def _reading(path: str) -> AbstractContextManager[None]:
+    return reading("LMDB", path, lmdb.Error)
 
 
 def _give_back(shared: _Shared) -> None:
