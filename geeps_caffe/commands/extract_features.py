@@ -61,7 +61,8 @@ def main(argv: Sequence[str]) -> int:
     with unbound_net(named, _settings(job.gpu), keep=tuple(job.databases)) as net:
         log_remarks(net.graph)
         fill_params(net, net.seed)
-        copy_weights(net, job.weights)
+        for layer in copy_weights(net, job.weights):
+            _log.info("Ignoring source layer %s", layer)
         for text in left_out(net, [job.weights]):
             _log.warning("%s", text)
         extract(net, job)

@@ -75,6 +75,14 @@ def test_a_number_is_one_record_a_batch():
     assert [list(datum.float_data) for datum in found] == [[9], [8]]
 
 
+def test_layers_that_only_the_weights_have_are_told(tmp_path, caplog):
+    caplog.set_level("INFO")
+    (tmp_path / "net.prototxt").write_text(NET.replace('"ip" type', '"new" type'))
+    assert run("ip", "features") == 0
+    assert "Ignoring source layer ip" in caplog.text
+    assert "layer 'new' (InnerProduct) has no weights in net.caffemodel" in caplog.text
+
+
 def test_without_a_gpu_the_cpu_does_it(caplog):
     assert run("ip", "features", "1", "lmdb", "GPU", "0") == 0
     assert "no usable one here" in caplog.text
