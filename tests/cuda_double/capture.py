@@ -9,13 +9,17 @@ class CaptureError(RuntimeError):
 
 @dataclass(frozen=True)
 class Work:
-    """One piece of work: bytes that it reads and writes, and those that leave."""
+    """One piece of work: bytes that it reads and writes, and those that leave.
+
+    `copies`: what it does is to copy the only run that it reads to the one it writes.
+    """
 
     run: object
     reads: tuple
     writes: tuple
     what: str
     leaves: tuple = ()
+    copies: bool = False
 
 
 class Capture:

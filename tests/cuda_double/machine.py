@@ -29,10 +29,10 @@ class Machine:
         self.streams = [self.null]
         self.current = [self.null]
 
-    def submit(self, run, reads=(), writes=(), what="", stream=None, leaves=()):
-        """Hand work over to a stream, by default the current one."""
+    def submit(self, run, reads=(), writes=(), what="", stream=None, **more):
+        """Hand work over to a stream, by default the current one; see `Work`."""
         stream = stream or self.current[-1]
-        work = Work(run, tuple(reads), tuple(writes), what, tuple(leaves))
+        work = Work(run, tuple(reads), tuple(writes), what, **more)
         if stream.capture is not None:
             stream.capture.add(stream, work)
             return
@@ -43,7 +43,7 @@ class Machine:
     def begin(self, work, stream):
         """Check a piece of work and give it to a stream that is not captured."""
         if self.order:
-            self.order.work(stream, work.reads, work.writes, work.what, work.leaves)
+            self.order.work(stream, work)
         stream.add(work.run)
         self.kernels[work.what] += 1
 
@@ -58,7 +58,7 @@ class Machine:
             stream.capture.fail(f"{what} takes memory or waits")
         stream.finish()
         if self.order:
-            self.order.work(stream, reads, writes, what)
+            self.order.work(stream, Work(None, tuple(reads), tuple(writes), what))
 
     @property
     def capturing(self):
@@ -66,8 +66,10 @@ class Machine:
         return self.current[-1].capture is not None
 
     def pin(self, start, stop):
-        """Host memory that the copy engines reach."""
+        """Host memory that the copy engines reach, with nothing known of its bytes."""
         self.pinned[start] = stop
+        if self.order:
+            self.order.freed.append((start, stop))
 
     def is_pinned(self, start, stop):
         """Whether all of a span of host memory is."""
@@ -253,10 +255,10 @@ class Runtime:
                 stream.capture.fail(f"{name} of pageable memory")
         spans = [(source, source + nbytes)], [(target, target + nbytes)]
         move = lambda: ctypes.memmove(target, source, nbytes)  # noqa: E731
-        self.machine.submit(move, *spans, name, stream)
+        self.machine.submit(move, *spans, name, stream, copies=True)
 
     def memsetAsync(self, ptr, value, size, stream):
         """What is overwritten so has left: nothing may read it any more."""
         stream, span = self.machine.copier(stream), [(ptr, ptr + size)]
         fill = lambda: ctypes.memset(ptr, value, size)  # noqa: E731
-        self.machine.submit(fill, [], span, "poison", stream, span)
+        self.machine.submit(fill, [], span, "poison", stream, leaves=tuple(span))

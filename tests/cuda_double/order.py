@@ -3,11 +3,17 @@
 Each stream has a clock of all streams (a vector clock): what it knows to be done. An
 event carries the clock of the place where it was recorded. Two pieces of work that
 touch the same bytes, one of them writing, must be ordered by those clocks.
+
+What has left its place (see `Bytes.left`) may still be copied, as a block is whose end
+nobody has written: blocks are as large as what they hold may be, and of a size that is
+known at run time only the first bytes may be in use. Its copy has left too; it is an
+error to compute with either.
 """
 
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 HOST = "host"
 
@@ -22,7 +28,7 @@ class Bytes:
 
     written: tuple | None = None  # stream, tick, what
     read: dict = field(default_factory=dict)  # stream -> (tick, what)
-    left: bool = False  # swapped out since it was written
+    left: bool = False  # swapped out since it was written, or a copy of such bytes
 
 
 class Order:
@@ -34,8 +40,9 @@ class Order:
         self.pieces = 0
         self.freed = deque()  # spans given back, at any moment, and not yet forgotten
 
-    def work(self, stream, reads, writes, what, leaves=()):
-        """Check one piece of work and note it."""
+    def work(self, stream, work):
+        """Check one piece of `Work` and note it."""
+        reads, writes, what = work.reads, work.writes, work.what
         self.pieces += 1
         while self.freed:
             self.forget([self.freed.popleft()])
@@ -43,19 +50,28 @@ class Order:
         self._learn(clock, self.clocks[HOST])
         tick = clock[stream] = clock.get(stream, 0) + 1
         for run in self._runs(reads):
-            if run.left:
+            if run.left and not work.copies:
                 raise OrderError(f"{what} reads what was swapped out")
             self._after(clock, stream, run.written, what, "reads what")
         for run in self._runs(writes):
             self._after(clock, stream, run.written, what, "overwrites what")
             for other, (at, by) in run.read.items():
                 self._after(clock, stream, (other, at, by), what, "overwrites what")
+        leaves = [*work.leaves, *(self._copied(work) if work.copies else [])]
         for run in self._runs(reads):
             run.read[stream] = (tick, what)
         for run in self._runs(writes):
             run.written, run.read, run.left = (stream, tick, what), {}, False
         for run in self._runs(leaves):
             run.left = True
+
+    def _copied(self, work):
+        """Where a copy puts bytes that have left their place."""
+        (begin, end), (target, _) = work.reads[0], work.writes[0]
+        first, stop = self._cut(begin), self._cut(end)
+        edges, way = [*self.starts[first:stop], end], target - begin
+        spans = zip(self.runs[first:stop], pairwise(edges), strict=True)
+        return [(a + way, b + way) for run, (a, b) in spans if run.left]
 
     def forget(self, spans):
         """Memory that was given back has been taken anew."""

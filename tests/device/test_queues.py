@@ -53,7 +53,7 @@ class Program:
         )
 
     def kernel(self, file, name, *args):
-        return self.device.kernels.bind(file, name, 16, *args)
+        return self.device.kernels.bind(file, name, args[1].size, *args)
 
     def swap_out(self, where):
         block = self.arena[slice(*where)]
@@ -124,6 +124,31 @@ def test_a_read_of_what_was_swapped_out_is_found(double):
     program.double(A, B)
     with pytest.raises(OrderError, match="scaled_add reads what was swapped out"):
         program.run()
+
+
+def tail_goes_and_comes(cupy, part):
+    """A's first half is written where all of B's place had left; then all moves."""
+    program = Program(cupy)
+    program.fill(B, 1)
+    program.swap_out(B)
+    program.fill((64, 96), 3)
+    program.swap_out(B)
+    program.swap_in(A)
+    program.fill((96, 128), 0)
+    program.double(part, (96, 128))
+    return program
+
+
+def test_what_nobody_has_written_of_a_block_may_be_moved(double):
+    """As that which is behind the items that a Filter has left."""
+    program = tail_goes_and_comes(double, (0, 32))
+    program.run(1)
+    assert program.place((96, 128)).get().tolist() == [3] * 8
+
+
+def test_a_read_of_it_is_found_wherever_it_was_moved(double):
+    with pytest.raises(OrderError, match="scaled_add reads what was swapped out"):
+        tail_goes_and_comes(double, (32, 64)).run(1)
 
 
 def test_late_copies_give_wrong_numbers_without_events(double):

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from geeps_caffe.engines.cuda.engine import CudaEngine
+from geeps_caffe.schedule.instructions import SwapOut
 from tests.cuda_double.fixtures import double
 from tests.execution import test_budget as budget
 from tests.execution import test_planners as planners
-from tests.execution.made_up_jobs import read_net, without_data
+from tests.execution.made_up_jobs import parsed_net, read_net, without_data
 from tests.execution.test_budget import NETS, place
 
 __all__ = ["double", "place"]
@@ -22,6 +23,24 @@ LARGE = [
     pytest.param(CIFAR10, 4, {"data": (3, 32, 32)}, id="cifar10_full"),
     pytest.param(GOOGLENET, 1, {}, id="googlenet", marks=pytest.mark.slow),
 ]
+
+#: A Filter that leaves some of four items, before layers whose tops backward reads.
+FILTERED = """
+layer { name: "in" type: "DummyData" top: "data" top: "number" dummy_data_param {
+  shape { dim: 4 dim: 3 dim: 6 dim: 6 } shape { dim: 4 }
+  data_filler { type: "gaussian" } data_filler { type: "uniform" min: -1 max: 1 } } }
+layer { name: "some" type: "Threshold" bottom: "number" top: "some" }
+layer { name: "few" type: "Filter" bottom: "data" bottom: "some" top: "few" }
+""" + "".join(
+    f"""layer {{ name: "c{i}" type: "Convolution" bottom: "{bottom}" top: "c{i}"
+      convolution_param {{ num_output: 4 kernel_size: 3 pad: 1
+        weight_filler {{ type: "xavier" }} }} }}
+    layer {{ name: "t{i}" type: "TanH" bottom: "c{i}" top: "t{i}" }}"""
+    for i, bottom in enumerate(("few", "t0", "t1", "t2"))
+) + """
+layer { name: "loss" type: "Reduction" bottom: "t3" top: "loss" loss_weight: 1
+  reduction_param { operation: SUMSQ } }
+"""  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -46,6 +65,15 @@ def test_no_plan_changes_a_bit(make, cache, costs):
     settings = replace(planners.BASE, engine="cuda", param_cache=cache, costs=costs)
     plans = planners.check_any_budget(make(), settings, 2)
     assert plans[0].moved_bytes > 0
+
+
+def test_what_a_filter_leaves_is_swapped_with_what_is_not_in_use_behind_it():
+    source = parsed_net(FILTERED)
+    settings = replace(planners.BASE, engine="cuda")
+    plans = planners.check_any_budget(source, settings)
+    dynamic = {plans[0].program.arrays[name].storage for name in ("t1", "t2")}
+    moved = {e.storage for e in plans[0].instructions if isinstance(e, SwapOut)}
+    assert dynamic <= moved
 
 
 @pytest.mark.parametrize(("path", "batch", "records"), LARGE)
