@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import prototxt
@@ -39,19 +40,29 @@ def main(argv: list[str]) -> int:
     _check(line)
     if AGENT in os.environ:
         return _work(line, path)
-    cluster = find_cluster(line, os.environ, _workers(line))
     command = [sys.executable, "-m", "geeps_caffe", "train", *argv]
     folder, limits = _log_folder(line), limits_of(line)
-    if cluster is not None:
-        worker = cluster.places.local[0]
-        document = read_solver(line, path, worker)
-        cluster = with_job(cluster, line, document, worker)
-        environ = worker_environment(os.environ, document, worker)
-        return launch_host(command, cluster, folder, limits, environ)
+    with _in_company(line):
+        cluster = find_cluster(line, os.environ, _workers(line))
+        if cluster is not None:
+            worker = cluster.places.local[0]
+            document = read_solver(line, path, worker)
+            cluster = with_job(cluster, line, document, worker)
+            environ = worker_environment(os.environ, document, worker)
+            return launch_host(command, cluster, folder, limits, environ)
     if _workers(line) > 1:
         read_solver(line, path)  # its faults are told once
         return launch(command, _workers(line), folder, limits)
     return _work(line, path)
+
+
+def _in_company(line: CommandLine) -> AbstractContextManager[None]:
+    """With MPI an error in one process must end the others."""
+    if line.text("transport") != "mpi":
+        return nullcontext()
+    from geeps_caffe.paramserver.transport.mpi import ending_together  # noqa: PLC0415
+
+    return ending_together()
 
 
 def _work(line: CommandLine, path: str) -> int:

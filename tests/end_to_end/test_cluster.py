@@ -197,3 +197,22 @@ def test_mpi_connects_hosts_too(one):
     )
     assert done.returncode == 0, done.stderr
     assert difference(one / "one.caffemodel", one / "lenet_iter_10.caffemodel") < 1e-6
+
+
+def test_with_mpi_a_process_that_can_not_begin_ends_all(one):
+    pytest.importorskip("mpi4py")
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{PATH}")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    good = command(*TRAIN, "-transport=mpi", "-log_dir=logs")
+    bad = command("train", "-solver=none.prototxt", "-transport=mpi")
+    done = subprocess.run(
+        [mpiexec, "-n", "1", *good, ":", "-n", "1", *bad],
+        cwd=one,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == EXIT_INPUT, done.stderr
+    assert "none.prototxt: no such file" in done.stdout + done.stderr
