@@ -85,6 +85,20 @@ class Graph:
         return next(v for v in self.values.values() if v.blob == blob)
 
     @property
+    def dynamic(self) -> frozenset[str]:
+        """Values whose shape is known only when their layer has run.
+
+        Those of layers that say so, and of all behind them; the graph's shapes are
+        upper bounds.
+        """
+        found: set[str] = set()
+        for node in self.nodes:
+            own = node.layer.dynamic and bool(node.bottoms)
+            if own or not found.isdisjoint(node.bottoms):
+                found.update(node.tops)
+        return frozenset(found)
+
+    @property
     def blobs(self) -> tuple[str, ...]:
         """Blob names in the order in which they appear."""
         return tuple(dict.fromkeys(v.blob for v in self.values.values()))

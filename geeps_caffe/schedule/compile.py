@@ -34,7 +34,7 @@ def compile_program(
     program = Program(options, tables=dict(tables or {}), reserved=frozenset(reserved))
     forward = Forward(graph, engine, program, tables or {}, dict(layouts or {}))
     forward.run()
-    program.dynamic = frozenset(forward.dynamic)
+    program.dynamic = forward.dynamic
     program.backward_start = len(program.instructions)
     if options.backward:
         Backward(forward).run()

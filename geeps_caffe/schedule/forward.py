@@ -18,6 +18,7 @@ from geeps_caffe.engines.engine import (
 from geeps_caffe.engines.operations import InnerProduct
 from geeps_caffe.graph.graph import Graph, Node
 from geeps_caffe.layers.base import SavedSpec, saved_of_operation
+from geeps_caffe.layers.merged import Merged
 from geeps_caffe.schedule.instructions import Compute, Load, Reorder, Table
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.requests import backward_request, code_reads, of_whole_batch
@@ -34,12 +35,15 @@ class Forward:
     layouts: dict[str, Layout]  # param key -> layout, completed on the way
     saved: dict[int, list[str]] = field(default_factory=dict)
     described: dict[int, Description] = field(default_factory=dict)
-    #: Values whose shape is known only at run time; theirs is an upper bound.
-    dynamic: set[str] = field(default_factory=set)
     #: Storages that some backward pass will read.
     needed: set[str] = field(default_factory=set)
     #: Storages seen under several names by Splits: never to be overwritten.
     split: set[str] = field(default_factory=set)
+
+    @cached_property
+    def dynamic(self) -> frozenset[str]:
+        """Values whose shape is known only at run time; theirs is an upper bound."""
+        return self.graph.dynamic
 
     @cached_property
     def parts(self) -> bool:
@@ -57,8 +61,6 @@ class Forward:
         """Emit the forward pass of every node."""
         for node in self.graph.nodes:
             self.program.node = node.index
-            if self.is_dynamic(node):
-                self.dynamic.update(node.tops)
             if node.layer.is_source:
                 self._source(node)
             elif node.layer.shares:
@@ -105,8 +107,7 @@ class Forward:
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether a node's shapes are known only when it runs."""
-        own = node.layer.dynamic and bool(node.bottoms)
-        return own or bool(self.dynamic.intersection(node.bottoms))
+        return not self.dynamic.isdisjoint((*node.bottoms, *node.tops))
 
     def request(self, node: Node) -> Request | None:
         """The forward pass as engines are asked for it; None for layer code."""
@@ -178,6 +179,7 @@ class Forward:
 
     def _layer_code(self, node: Node) -> None:
         """Array-module code on plain arrays."""
+        assert not isinstance(node.layer, Merged), "it has no code"
         program = self.program
         ports: list[tuple[str, str]] = []
         for i, value in enumerate(node.bottoms):

@@ -108,3 +108,30 @@ def test_iter_size_adds_up_the_gradients_of_merged_layers(engine):
 
 def test_debug_info_is_about_every_blob_still(engine):
     trained(engine, (), "debug_info: true display: 1")
+
+
+FEW = """
+  layer { name: "in" type: "DummyData" top: "data" top: "all" dummy_data_param {
+    shape { dim: 4 dim: 3 dim: 2 dim: 2 } shape { dim: 4 }
+    data_filler { value: 2 } data_filler { value: 1 } } }
+  layer { name: "few" type: "Filter" bottom: "data" bottom: "all" top: "few" }
+  layer { name: "bn" type: "BatchNorm" bottom: "few" top: "bn" batch_norm_param {
+    use_global_stats: true eps: 1 } }
+  layer { name: "scale" type: "Scale" bottom: "bn" top: "bn" scale_param {
+    filler { value: -3 } bias_term: true bias_filler { value: %d } } }
+  layer { name: "relu" type: "ReLU" bottom: "bn" top: "bn" }
+  layer { name: "loss" type: "Reduction" bottom: "bn" top: "loss" loss_weight: 1
+    reduction_param { operation: MEAN } }
+"""
+
+
+@pytest.mark.parametrize(("bias", "expected"), [(10, 4), (1, 0)])
+def test_scale_and_relu_are_done_behind_a_filter_too(engine, bias, expected):
+    """No statistics are stored yet: (2 - 0) / sqrt(0 + 1) * -3 + bias, at least 0."""
+    text = "base_lr: 0 lr_policy: 'fixed' test_iter: 1 test_interval: 1 net_param {"
+    text += FEW % bias + "}"
+    trainer = Trainer(prototxt.parse_solver(text).message, "", RunSettings(engine))
+    trainer.step(1)
+    assert trainer.net.loss() == pytest.approx(expected)
+    assert trainer.tests[0].run(lambda: False, True).loss == pytest.approx(expected)
+    trainer.close()

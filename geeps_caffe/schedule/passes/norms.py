@@ -2,7 +2,8 @@
 
     forward bn, forward scale, forward relu  ->  forward bn
 
-The values between them are not made; nobody else may ask for them.
+The values between them are not made; nobody else may ask for them. Behind a Filter or a
+Python layer, whose tops' shapes are known only at run time, no layer is an operation.
 """
 
 from dataclasses import replace
@@ -17,10 +18,11 @@ from geeps_caffe.schedule.program import Options
 def merge_norms(graph: Graph, engine: Engine, options: Options) -> Graph:
     """The graph with every such row of layers merged, where the engine can do that."""
     readers = {value: node for node in graph.nodes for value in node.bottoms}
-    merged: dict[int, Node] = {}
+    dynamic, merged = graph.dynamic, dict[int, Node]()
     gone: set[int] = set()
     for node in graph.nodes:
-        row = _row(node, readers, options)
+        fixed = dynamic.isdisjoint(node.bottoms)
+        row = _row(node, readers, options) if fixed else []
         whole = _merge(row) if row else None
         if whole is not None and _offered(whole, graph, engine, options):
             merged[node.index] = whole

@@ -55,6 +55,15 @@ def test_other_scales_stay_behind(scale):
     assert "forward scale" in found
 
 
+def test_not_where_shapes_are_known_only_at_run_time():
+    few = 'layer { name: "few" type: "Filter" bottom: "data" bottom: "label" top: "f" }'
+    text = INPUT + few + CONVOLUTION.replace('bottom: "data"', 'bottom: "f"') + NORM
+    text += SCALE + relu("relu", "conv")
+    text += 'layer { name: "loss" type: "Reduction" bottom: "conv" top: "loss" }'
+    for phase in ("TRAIN", "TEST"):
+        assert {"forward scale", "forward relu"} <= set(passes(text, phase=phase))
+
+
 def test_not_where_others_read_what_is_between():
     norm = NORM.replace('top: "conv"', 'top: "n"')
     scale = SCALE.replace('bottom: "conv"', 'bottom: "n"')
