@@ -60,9 +60,12 @@ class DummyData(Layer):
             constant = filler.type == "constant"
             if constant and self.keeps_tops and self._holds(i, blob.data):
                 continue
-            values = np.empty(blob.shape, np.float32)
-            fill(values, filler, random)
-            blob.data[...] = run.xp.asarray(values)
+            if run.xp is np:
+                fill(blob.data, filler, random)
+            else:
+                values = np.empty(blob.shape, np.float32)
+                fill(values, filler, random)
+                blob.data[...] = run.xp.asarray(values)
             self.filled[i] = blob.data
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:

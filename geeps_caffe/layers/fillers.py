@@ -14,7 +14,8 @@ from geeps_caffe.errors import LayerError, unknown
 from geeps_caffe.layers.base import Layer, ParamSpec
 
 Filler: TypeAlias = Any  # a FillerParameter message
-Values: TypeAlias = Callable[[Shape, Filler, np.random.Generator], Array]
+#: Overwrites a dense array of float32: no other of its size is made, if not needed.
+Values: TypeAlias = Callable[[Array, Filler, np.random.Generator], None]
 
 
 def fill(array: Array, filler: Filler, random: np.random.Generator) -> None:
@@ -25,7 +26,11 @@ def fill(array: Array, filler: Filler, random: np.random.Generator) -> None:
     problem = fault(filler, array.shape)
     if problem:
         raise LayerError(problem)
-    array[...] = FILLERS[filler.type](array.shape, filler, random)
+    plain = array.dtype == np.float32 and array.flags.c_contiguous
+    values = array if plain else np.empty(array.shape, np.float32)
+    FILLERS[filler.type](values, filler, random)
+    if not plain:
+        array[...] = values
 
 
 def learnable(layer: Layer, name: str, shape: Shape, filler: Filler) -> ParamSpec:
@@ -57,46 +62,45 @@ def fault(filler: Filler, shape: Shape) -> str:
     return ""
 
 
-def _constant(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
+def _constant(values: Array, filler: Filler, random: np.random.Generator) -> None:
     del random
-    return np.full(shape, filler.value, np.float32)
+    values[...] = filler.value
 
 
-def _uniform(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
-    return _between(filler.min, filler.max, shape, random)
+def _uniform(values: Array, filler: Filler, random: np.random.Generator) -> None:
+    _between(filler.min, filler.max, values, random)
 
 
 def _between(
-    low: float, high: float, shape: Shape, random: np.random.Generator
-) -> Array:
-    values = random.random(shape, np.float32)
+    low: float, high: float, values: Array, random: np.random.Generator
+) -> None:
+    random.random(dtype=np.float32, out=values)
     values *= np.float32(high - low)
     values += np.float32(low)
-    return values
 
 
-def _normal(std: float, shape: Shape, random: np.random.Generator) -> Array:
-    values = random.standard_normal(shape, np.float32)
+def _normal(std: float, values: Array, random: np.random.Generator) -> None:
+    random.standard_normal(dtype=np.float32, out=values)
     values *= np.float32(std)
-    return values
 
 
-def _gaussian(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
+def _gaussian(values: Array, filler: Filler, random: np.random.Generator) -> None:
     """`sparse` is the mean number of values that stay, of those of one input."""
-    values = _normal(filler.std, shape, random) + np.float32(filler.mean)
+    _normal(filler.std, values, random)
+    values += np.float32(filler.mean)
     if filler.sparse >= 0:
-        values *= random.random(shape, np.float32) < filler.sparse / shape[0]
-    return values
+        share = filler.sparse / values.shape[0]
+        values *= random.random(values.shape, np.float32) < share
 
 
 def _positive_unitball(
-    shape: Shape, filler: Filler, random: np.random.Generator
-) -> Array:
+    values: Array, filler: Filler, random: np.random.Generator
+) -> None:
     """Each output's values are positive and sum to 1."""
     del filler
-    values = random.random(shape, np.float32).reshape(shape[0], -1)
-    values /= values.sum(axis=1, keepdims=True)
-    return values.reshape(shape)
+    random.random(dtype=np.float32, out=values)
+    rows = values.reshape(values.shape[0], -1)
+    rows /= rows.sum(axis=1, keepdims=True)
 
 
 def fans(shape: Shape, filler: Filler) -> float:
@@ -107,21 +111,22 @@ def fans(shape: Shape, filler: Filler) -> float:
     return (fan_in, fan_out, (fan_in + fan_out) / 2)[filler.variance_norm]
 
 
-def _xavier(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
-    bound = sqrt(3 / fans(shape, filler))
-    return _between(-bound, bound, shape, random)
+def _xavier(values: Array, filler: Filler, random: np.random.Generator) -> None:
+    bound = sqrt(3 / fans(values.shape, filler))
+    _between(-bound, bound, values, random)
 
 
-def _msra(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
-    return _normal(sqrt(2 / fans(shape, filler)), shape, random)
+def _msra(values: Array, filler: Filler, random: np.random.Generator) -> None:
+    _normal(sqrt(2 / fans(values.shape, filler)), values, random)
 
 
-def _bilinear(shape: Shape, filler: Filler, random: np.random.Generator) -> Array:
+def _bilinear(values: Array, filler: Filler, random: np.random.Generator) -> None:
     """Every plane is the same tent, which peaks in the middle (also for odd sizes)."""
     del filler, random
-    half, places = ceil(shape[3] / 2), np.arange(shape[3])
-    tent = 1 - abs(places / half - (shape[3] - 1) / (2 * half))
-    return np.broadcast_to(np.outer(tent, tent), shape).astype(np.float32)
+    width = values.shape[3]
+    half, places = ceil(width / 2), np.arange(width)
+    tent = 1 - abs(places / half - (width - 1) / (2 * half))
+    values[...] = np.outer(tent, tent)
 
 
 FILLERS: dict[str, Values] = {

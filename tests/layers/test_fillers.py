@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from google.protobuf import text_format
@@ -120,3 +122,14 @@ def test_no_filler_fills_with_zeros():
 def test_a_filler_that_can_not_be_is_explained(text, shape, message):
     with pytest.raises(LayerError, match=message):
         filled(shape, text)
+
+
+@pytest.mark.parametrize("kind", ["constant", "uniform", "gaussian", "xavier", "msra"])
+def test_large_blobs_are_filled_where_they_lie(kind):
+    array = np.empty((1000, 1000), np.float32)
+    filler = text_format.Parse(f'type: "{kind}"', FillerParameter())
+    tracemalloc.start()
+    fill(array, filler, np.random.default_rng(1))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < array.nbytes / 10
