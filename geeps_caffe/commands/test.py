@@ -16,7 +16,7 @@ from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import Output
-from geeps_caffe.execution.tester import forward_outputs
+from geeps_caffe.execution.tester import check_alike, forward_outputs
 from geeps_caffe.execution.weights import copy_weights, fill_params, left_out
 from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
@@ -68,17 +68,19 @@ def _score(
 def _run(session: Session, net: PlannedNet, iterations: int) -> None:
     session.say("caffe.cpp:281", f"Running for {iterations} iterations.")
     sums: list[float] = []
-    outputs: list[Output] = []
+    first: list[Output] = []
     total = 0.0
     for batch in range(iterations):
         outputs, loss = forward_outputs(net, batch)
         total += loss
+        first = first or outputs
+        check_alike(first, outputs)
         values = [output.value for output in outputs]
         sums = [a + b for a, b in zip(sums, values, strict=True)] if sums else values
         session.tell(batch_lines(batch, outputs, session.most_outputs))
     session.say("caffe.cpp:309", f"Loss: {number(total / iterations)}")
     means = [
         Output(o.index, o.name, value / iterations, o.weight)
-        for o, value in zip(outputs, sums, strict=True)
+        for o, value in zip(first, sums, strict=True)
     ]
     session.tell(mean_lines(means, session.most_outputs))

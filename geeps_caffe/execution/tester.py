@@ -1,10 +1,12 @@
 """Test nets: the mean of their outputs over test_iter batches, on one rank or all."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from geeps_caffe.errors import LayerError
 from geeps_caffe.execution.debug import watched_forward
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet
@@ -70,23 +72,41 @@ class TestNet:
         """Test; `stop` is asked before each batch. The same result on all ranks.
 
         `watch` is told about every batch's blobs (debug_info).
+
+        Raises:
+            LayerError: see `check_alike`.
         """
         if not self.mine or not self.iterations:
             return Tested((), 0.0 if with_loss else None)
         rows: dict[int, list[float]] = {}  # by batch: outputs, then the loss
+        first: list[Output] = []
         for batch in self._share.batches(self._done, self.iterations):
             if stop():
                 return Tested((), interrupted=True)
             outputs, loss = forward_outputs(self.net, batch, watch)
+            first = first or outputs
+            check_alike(first, outputs)
             rows[batch] = [*(output.value for output in outputs), loss]
         self._done += self.iterations
-        outputs = outputs_now(self.net)
+        outputs = first or outputs_now(self.net)
+        self._check_others(len(outputs))
         *sums, loss = self._sums(rows, len(outputs) + 1)
         means = tuple(
             Output(o.index, o.name, total / self.iterations, o.weight)
             for o, total in zip(outputs, sums, strict=True)
         )
         return Tested(means, loss / self.iterations if with_loss else None)
+
+    def _check_others(self, width: int) -> None:
+        """Refuse outputs of another number on other ranks, as `check_alike` does."""
+        graph = self.net.graph
+        varied = [b for b in graph.outputs if graph.last_value(b).name in graph.dynamic]
+        if self._share.ranks == 1 or not varied:
+            return
+        ranks, total, squares = self._training.client.total([1, width, width**2])
+        if ranks * squares != total**2:  # not all are alike
+            names = ", ".join(map(repr, varied))
+            raise _other_count(f"workers have other numbers of {names}")
 
     def _sums(self, rows: Mapping[int, Sequence[float]], width: int) -> list[float]:
         """Over all batches; in their order, as one process has it, if they are few."""
@@ -100,6 +120,27 @@ class TestNet:
             values[batch] = row
         flat = total(values.reshape(-1).tolist())
         return _in_order(np.array(flat).reshape(values.shape).tolist())
+
+
+def check_alike(first: Sequence[Output], outputs: Sequence[Output]) -> None:
+    """Refuse to take the mean of outputs that two batches have other numbers of.
+
+    Raises:
+        LayerError: so it is; the message names the output.
+    """
+    was, now = (Counter(o.name for o in some) for some in (first, outputs))
+    for name in was | now:
+        if was[name] != now[name]:
+            raise _other_count(
+                f"{name!r} had {was[name]} numbers in a batch, {now[name]} in another"
+            )
+
+
+def _other_count(what: str) -> LayerError:
+    return LayerError(
+        f"a test has no mean of an output whose size depends on the batch: {what}; "
+        "make it one number by a Reduction, or give it to a Silence layer"
+    )
 
 
 def _in_order(rows: Sequence[Sequence[float]]) -> list[float]:

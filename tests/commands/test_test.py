@@ -2,7 +2,7 @@ import pytest
 
 from geeps_caffe.commands import test as command
 from geeps_caffe.commands.train import main as train
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import LayerError, UsageError
 from prototxt import PrototxtError
 
 
@@ -40,6 +40,21 @@ def test_swapped_files_are_told_apart(job):
     train(["-solver=solver.prototxt"])
     with pytest.raises(PrototxtError, match="swapped"):
         command.main(["-model=small_iter_3.caffemodel", "-weights=net.prototxt"])
+
+
+def test_an_output_of_another_size_in_each_batch_is_refused(job):
+    """How many of a batch's numbers a Threshold lets a Filter keep."""
+    train(["-solver=solver.prototxt"])
+    net = job / "net.prototxt"
+    few = """
+      layer { name: "n" type: "DummyData" top: "n" dummy_data_param {
+        shape { dim: 99 } data_filler { type: "gaussian" } } }
+      layer { name: "some" type: "Threshold" bottom: "n" top: "some" }
+      layer { name: "few" type: "Filter" bottom: "n" bottom: "some" top: "few" }"""
+    net.write_text(net.read_text() + few)
+    flags = ["-model=net.prototxt", "-weights=small_iter_3.caffemodel"]
+    with pytest.raises(LayerError, match=r"'few' had \d+ numbers in a batch, \d+"):
+        command.main([*flags, "-iterations=9"])
 
 
 @pytest.mark.parametrize("iterations", [0, -1])

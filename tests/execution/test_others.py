@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import LayerError, UsageError
 from tests.cuda_double.fixtures import double
 from tests.execution.recordings import inside
 from tests.execution.workers import largest_difference, train, train_alone
@@ -245,6 +245,24 @@ def test_a_test_on_several_ranks_is_that_of_one_to_the_last_bit(ranks, test_on):
     assert one[0][0] != one[0][1]
     if test_on == "all":
         assert many[ranks - 1] == one[0]
+
+
+@pytest.mark.parametrize(("ranks", "batches"), [(1, 5), (2, 5), (2, 2)])
+def test_outputs_of_a_size_that_depends_on_the_batch_have_no_mean(ranks, batches):
+    """The labels of 7 records without those that are 0, of which the first has 4."""
+    with h5py.File("data.h5", "r+") as file:
+        file["label"][...] = np.arange(RECORDS) >= 4
+    with open("net.prototxt", "a") as file:
+        file.write(
+            'layer { name: "f" type: "Filter" bottom: "label" bottom: "label" '
+            'top: "few" include { phase: TEST } }'
+        )
+    with open("solver.prototxt", "r+") as file:
+        text = file.read().replace("test_iter: 5", f"test_iter: {batches}")
+        file.seek(0)
+        file.write(text)
+    with pytest.raises(LayerError, match=r"no mean of an output.*'few'.*Silence"):
+        together(ranks, lambda trainer: trainer.test_all())
 
 
 def write_batch_of(ranks):
