@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.given import numbers
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.store import Store
 
@@ -64,9 +63,4 @@ class Assignments:
 
 def _checked(scheme: Scheme, index: int, values: Array) -> Array:
     table = scheme.tables[index]
-    if np.size(values) != table.size:
-        raise ParameterServerError(
-            f"table {table.name!r} has {table.size} elements, {np.size(values)} were "
-            "given"
-        )
-    return np.array(values, table.dtype).reshape(-1)
+    return numbers(f"table {table.name!r}", values, table.size, table.dtype)

@@ -63,6 +63,7 @@ holds no defined values. A whole table is leased as a flat array of `size` eleme
 chosen rows as an array of shape (rows, row_width).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NoReturn
@@ -71,6 +72,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, unknown
 from geeps_caffe.paramserver.assignments import Assignments
 from geeps_caffe.paramserver.follower import Follower
+from geeps_caffe.paramserver.given import real, reals, whole
 from geeps_caffe.paramserver.leases import Lease
 from geeps_caffe.paramserver.parts import TakesParts
 from geeps_caffe.paramserver.recording import Kind
@@ -98,6 +100,7 @@ class Client(VirtualClient):
         self._current: Follower | None = None
         self._bound: list[Lease] = []  # of the current recording
         self._assignments = Assignments()
+        self._left = False
 
     @property
     def rank(self) -> int:
@@ -113,6 +116,11 @@ class Client(VirtualClient):
 
     def start_iterations(self) -> None:
         """Wait for all workers; assignments made so far are visible after it."""
+        self._between("start_iterations")
+        if self._recorder is not None:
+            raise ParameterServerError(
+                f"start_iterations: finish recording {self._recorder.name!r} first"
+            )
         clocked = [r for r in self._recordings.values() if r.clocked]
         if not clocked:
             raise ParameterServerError(
@@ -126,7 +134,13 @@ class Client(VirtualClient):
         """Run another recording once, from its first call, at the present clock."""
         if name not in self._recordings:
             raise ParameterServerError(unknown("recording", name, self._recordings))
+        if self._recordings[name].clocked:
+            raise ParameterServerError(
+                f"follow: recording {name!r} ends a clock; call what it recorded"
+            )
         self._between("follow")
+        if self._home is None:
+            raise ParameterServerError("follow: call start_iterations first")
         self._current = Follower(self._recordings[name])
         self._bound = self._leases[name]
 
@@ -180,15 +194,21 @@ class Client(VirtualClient):
 
     def set_hyper(self, rate: float, iteration: int) -> None:
         """The learning rate and iteration of the updates that follow."""
+        rate, iteration = real("rate", rate), whole("iteration", iteration)
         self._hyper = replace(self._hyper, rate=rate, iteration=iteration)
 
     def set_normalizer(self, weight: float) -> None:
         """This worker's share in the means that follow, such as its label count.
 
         Raises:
-            ParameterServerError: this host's workers gather their updates, so that no
-                share of one can be told from the others'.
+            ParameterServerError: it is negative or no number; or this host's workers
+                gather their updates, so that no share of one can be told from the
+                others'.
         """
+        if not 0.0 <= real("the normalizer", weight) < math.inf:
+            raise ParameterServerError(
+                f"the normalizer is {weight!r}; expected 0 or a positive number"
+            )
         if weight != 1.0 and self._scheme is not None and self._scheme.gathered:
             raise ParameterServerError(
                 f"the workers of this host gather their updates; one has the share "
@@ -230,6 +250,8 @@ class Client(VirtualClient):
 
     def blocks(self) -> tuple[Array, ...]:
         """The host memory in which leases lie, for devices that copy from there."""
+        if self._scheme is None:
+            raise ParameterServerError("blocks: call create_tables first")
         return self._store.blocks()
 
     def bind_part(self, table: str, start: int, update: Array) -> Callable[[], None]:
@@ -244,6 +266,14 @@ class Client(VirtualClient):
         if not isinstance(self._store, TakesParts):
             raise ParameterServerError(
                 f"table {table!r}: only a single process updates a part of a table"
+            )
+        shared = self._known.tables[self._known.find(table)]
+        fits = start >= 0 and start + update.size <= shared.size
+        if not fits or update.dtype != shared.dtype:
+            raise ParameterServerError(
+                f"table {table!r} has {shared.size} elements of {shared.dtype}; "
+                f"{update.size} of {update.dtype} from element {start} on are none "
+                "of them"
             )
         apply = self._store.bind_part(self._known.find(table), start, update)
         return lambda: apply(self._hyper)
@@ -285,11 +315,14 @@ class Client(VirtualClient):
 
         Who exchanges within iterations can't get ahead of the others by any slack.
         """
-        sums, _ = self._store.meet(self._clock, values, [])
+        self._here("exchange")
+        sums, _ = self._store.meet(self._clock, reals("values", values), [])
         return sums
 
     def request(self, flags: int) -> None:
         """Send these bits, once, with the next clock."""
+        if not 0 <= whole("a request", flags) < 1 << 63:
+            raise ParameterServerError(f"a request is {flags}; expected up to 63 bits")
         self._flags |= flags
 
     def withdraw(self, flags: int) -> None:
@@ -329,12 +362,16 @@ class Client(VirtualClient):
 
         Where they do since this worker has `failed`, they are told that it is lost.
         """
+        if self._left:
+            return
+        self._left, self._current = True, None
         self._store.shutdown(failed=failed)
 
     # Inside
 
     def _step(self, kind: Kind, handle: int | None = None) -> Lease:
         if self._current is None:
+            self._here(kind.value)
             raise ParameterServerError(f"{kind.value}: call start_iterations first")
         access = self._current.step(kind, handle)
         return self._bound[access.handle]
@@ -373,7 +410,12 @@ class Client(VirtualClient):
     def _started(self) -> bool:
         return self._current is not None and self._current.started
 
+    def _here(self, call: str) -> None:
+        if self._left:
+            raise ParameterServerError(f"{call}: this worker has left, by shutdown()")
+
     def _between(self, call: str) -> None:
+        self._here(call)
         if self._current is not None and self._current.started:
             raise ParameterServerError(
                 f"recording {self._current.recording.name!r}: expected "

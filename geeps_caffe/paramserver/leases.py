@@ -7,6 +7,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.given import whole
 from geeps_caffe.paramserver.recording import Access, Kind, Local, Recording
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.store import Store
@@ -80,8 +81,18 @@ def make_leases(
 
 
 def make_local(local: Local) -> Array:
-    """A zeroed array of the worker's own."""
-    return np.zeros(local.shape, local.dtype)
+    """A zeroed array of the worker's own.
+
+    Raises:
+        ParameterServerError: there is no such array, or not so much memory.
+    """
+    try:
+        return np.zeros(local.shape, local.dtype)
+    except (MemoryError, ValueError, TypeError, OverflowError) as error:
+        raise ParameterServerError(
+            f"private array {local.name!r} of shape {local.shape}, {local.dtype}: "
+            f"{error}"
+        ) from error
 
 
 def _close(access: Access, opened: Lease, recording: Recording) -> Lease:
@@ -139,6 +150,7 @@ def _update(
 
 def _slack(access: Access, table: Table) -> int:
     slack = table.slack if access.slack is None else access.slack
+    whole(f"{access}: slack", slack)
     if table.slack != ASYNC and not 0 <= slack <= table.slack:
         raise ParameterServerError(
             f"{access}: slack {slack} is not within the table's, 0 to {table.slack}"
@@ -151,11 +163,12 @@ def _as_rows(array: Array, table: Table) -> Array:
 
 
 def _row_numbers(access: Access, table: Table) -> Array:
-    rows = np.asarray(access.rows, np.intp)
-    if rows.size == 0 or rows.min() < 0 or rows.max() >= table.rows:
+    numbers = access.rows or ()
+    if not numbers or min(numbers) < 0 or max(numbers) >= table.rows:
         raise ParameterServerError(
             f"{access}: rows must be some of 0 to {table.rows - 1}"
         )
+    rows = np.asarray(numbers, np.intp)
     if np.unique(rows).size != rows.size:
         raise ParameterServerError(f"{access}: a row is named twice")
     return rows

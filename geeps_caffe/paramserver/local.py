@@ -45,9 +45,21 @@ class LocalStore:
         self.stats = Stats(0, 1, (table.name for table in scheme.tables))
         fresh = tuple(replace(table, slack=0) for table in scheme.tables)
         scheme = replace(scheme, tables=fresh)  # alone, nothing is ever stale
-        take = self._tables.allocate if self._tables else allocate
-        self._memory = Memory(scheme, 1, take(nbytes(scheme, 1)))
+        self._memory = Memory(scheme, 1, self._take(nbytes(scheme, 1)))
         self._appliers = [self._applier(scheme, t) for t in range(len(scheme.tables))]
+
+    def _take(self, size: int) -> Array:
+        """A block of so many bytes.
+
+        Raises:
+            ParameterServerError: there is not so much memory.
+        """
+        try:
+            return (self._tables.allocate if self._tables else allocate)(size)
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise ParameterServerError(
+                f"the tables need {size} bytes of memory: {error}"
+            ) from error
 
     def _applier(self, scheme: Scheme, table: int) -> Applier | DeviceApplier:
         weights, history = self._memory.weights[table], self._memory.history[table]

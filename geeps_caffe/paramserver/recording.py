@@ -6,6 +6,7 @@ from enum import Enum
 from functools import cached_property
 
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.given import whole, wholes
 
 
 class Kind(Enum):
@@ -155,7 +156,7 @@ class Recorder:
     ) -> int:
         """Append an opening call, or the clock; returns its handle."""
         handle = len(self._accesses)
-        kept = None if rows is None else tuple(int(row) for row in rows)
+        kept = None if rows is None else wholes(f"rows of {table!r}", rows)
         self._accesses.append(
             Access(kind, handle, table, kept, slack, local, fetch=fetch)
         )
@@ -163,7 +164,7 @@ class Recorder:
 
     def close(self, kind: Kind, opening: int, keep: bool = True) -> int:
         """Append the closing call of the access that `opening` opened."""
-        if not 0 <= opening < len(self._accesses):
+        if not 0 <= whole("the handle", opening) < len(self._accesses):
             raise ParameterServerError(
                 f"virtual_{kind.value}({opening}): no such handle; "
                 f"{len(self._accesses)} calls were recorded"

@@ -36,6 +36,7 @@ class Scheme:
 
     def __post_init__(self) -> None:
         """Check names; see to it that each table's rule can use the numbers."""
+        self._check_kinds()
         if not self.tables:
             raise ParameterServerError("no tables: there is nothing to share")
         self._check_names()
@@ -59,6 +60,18 @@ class Scheme:
                 "table without bound on its slack does not wait for"
             )
 
+    def _check_kinds(self) -> None:
+        if not isinstance(self.hyper, Hyper):
+            raise ParameterServerError(f"hyper is {self.hyper!r}; expected a Hyper")
+        for table in self.tables:
+            if not isinstance(table, Table):
+                raise ParameterServerError(f"{table!r} is no Table")
+            if table.slack < ASYNC:
+                raise ParameterServerError(
+                    f"table {table.name!r}: slack is {table.slack}; expected 0 or more "
+                    f"clocks, or {ASYNC} for no bound"
+                )
+
     def _check_names(self) -> None:
         names = [table.name for table in self.tables]
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -73,7 +86,7 @@ class Scheme:
     def find(self, name: str) -> int:
         """The place of the table of this name, or an error with the nearest one."""
         if name not in self.index:
-            raise ParameterServerError(unknown("table", name, self.index))
+            raise ParameterServerError(unknown("table", str(name), self.index))
         return self.index[name]
 
     def rule_of(self, table: int) -> Rule | None:

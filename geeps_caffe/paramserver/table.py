@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.given import whole
 
 ROW_WIDTH = 128  # elements, as in GeePS
 
@@ -49,6 +50,11 @@ class Table:
 
     def __post_init__(self) -> None:
         """Check sizes, and that segments lie in order within the table."""
+        if not isinstance(self.name, str):
+            raise ParameterServerError(f"a table's name is {self.name!r}, no text")
+        for field in ("size", "row_width", "slack"):
+            number = whole(f"table {self.name!r}: {field}", getattr(self, field))
+            object.__setattr__(self, field, number)
         if self.size < 1 or self.row_width < 1:
             raise ParameterServerError(
                 f"table {self.name!r}: size {self.size} and row_width "

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.given import wholes
 from geeps_caffe.paramserver.leases import Lease, make_leases, make_local
-from geeps_caffe.paramserver.recording import Kind, Local, Recorder, Recording
+from geeps_caffe.paramserver.recording import Access, Kind, Local, Recorder, Recording
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.store import Store
 from geeps_caffe.paramserver.table import Table
@@ -48,8 +51,11 @@ class VirtualClient:
         """
         if self._scheme is not None:
             raise ParameterServerError("create_tables was called before")
-        self._hyper = hyper or self._hyper
-        scheme = Scheme(tuple(tables), rule, reduce, self._hyper, gathered)
+        if isinstance(tables, Table):
+            raise ParameterServerError(f"create_tables: give a list, [{tables.name}]")
+        hyper = self._hyper if hyper is None else hyper
+        scheme = Scheme(tuple(tables), rule, reduce, hyper, gathered)
+        self._hyper = hyper
         self._store.create(scheme)
         self._scheme = scheme
 
@@ -94,7 +100,7 @@ class VirtualClient:
         fetch: bool = True,
     ) -> int:
         """Record the use of a private array; without `fetch` it holds nothing yet."""
-        local = Local(name, tuple(shape), dtype)
+        local = Local(name, wholes(f"the shape of {name!r}", shape), dtype)
         recorder = self._recording("virtual_local_access")
         return recorder.open(Kind.LOCAL_ACCESS, local=local, fetch=fetch)
 
@@ -109,16 +115,30 @@ class VirtualClient:
 
     def finish_virtual_iteration(self) -> Recording:
         """Check and keep the recording; returns it."""
-        recording = self._recording("finish_virtual_iteration").finish()
-        self._recorder = None
-        self._recordings[recording.name] = recording
+        recorder = self._recording("finish_virtual_iteration")
+        self._recorder = None  # a recording that is refused is to be begun again
+        recording = recorder.finish()
         for access in recording.accesses:
-            if access.local is not None and access.local.name not in self._locals:
-                self._locals[access.local.name] = make_local(access.local)
+            if access.local is not None:
+                self._keep_local(access)
         self._leases[recording.name] = make_leases(
             recording, self._known, self._store, self._locals
         )
+        self._recordings[recording.name] = recording
         return recording
+
+    def _keep_local(self, access: Access) -> None:
+        """Make a private array, unless another recording has."""
+        local = access.local
+        assert local is not None
+        if local.name not in self._locals:
+            self._locals[local.name] = make_local(local)
+        made = self._locals[local.name]
+        if (made.shape, made.dtype) != (local.shape, np.dtype(local.dtype)):
+            raise ParameterServerError(
+                f"{access} as {local.shape} {local.dtype}, in another recording as "
+                f"{made.shape} {made.dtype}"
+            )
 
     @property
     def _known(self) -> Scheme:

@@ -43,17 +43,22 @@ def make_block(nbytes: int) -> int:
         os.unlink(path)
     try:
         _reserve(descriptor, nbytes)
-    except OSError as error:
+    except (OSError, OverflowError, ValueError) as error:
         os.close(descriptor)
+        reason = getattr(error, "strerror", None) or str(error)
         raise ParameterServerError(
-            f"the tables need {nbytes} bytes of memory: {error.strerror}"
+            f"the tables need {nbytes} bytes of memory: {reason}"
         ) from error
     return descriptor
 
 
 def _reserve(descriptor: int, nbytes: int) -> None:
-    """Take the memory now, where that can be done: later a lack of it would kill."""
+    """Take the memory now, where that can be done: later a lack of it would kill.
+
+    What the machine does not have at all is refused before any of it is taken.
+    """
     if sys.platform == "linux":
+        mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
         os.posix_fallocate(descriptor, 0, nbytes)
     else:
         os.ftruncate(descriptor, nbytes)
