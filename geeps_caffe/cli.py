@@ -20,6 +20,7 @@ from geeps_caffe.errors import (
     EXIT_USAGE,
     DataError,
     GeepsCaffeError,
+    InputError,
     unknown,
 )
 from geeps_caffe.version import CAFFE_VERSION, VERSION
@@ -59,6 +60,7 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 _VERSION_FLAGS = ("-version", "--version")
+_SMALLER = "; make batches, images or layers smaller, or free some memory"
 _HELP_FLAGS = ("-help", "--help", "-h")
 
 
@@ -78,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up_output()
         return 0
+    except MemoryError as error:
+        return _report(command, InputError(f"out of memory: {error}{_SMALLER}"), words)
     except Exception as error:
         traceback.print_exc()
         if _of_python_layer(error):

@@ -114,6 +114,17 @@ def test_a_fault_of_ours_keeps_its_stack_and_exits_70(capsys, monkeypatch):
     assert "version -verbose" in error
 
 
+def test_memory_that_is_not_there_is_no_fault_of_ours(capsys, monkeypatch):
+    def fail(command, words):
+        raise MemoryError("Unable to allocate 101. TiB")
+
+    monkeypatch.setattr(cli, "_run", fail)
+    assert main(["train"]) == EXIT_INPUT
+    error = capsys.readouterr().err
+    assert error.startswith("geeps-caffe train: out of memory: Unable to allocate 101.")
+    assert error.count("\n") == 1
+
+
 def test_a_failing_python_layer_is_no_fault_of_ours(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "failing_layer.py").write_text(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from geeps_caffe.device.array import Array, Shape, count
+from geeps_caffe.device.host_memory import host_bytes
 from geeps_caffe.engines.engine import Engine, Layout
 from geeps_caffe.errors import UsageError, unknown
 from geeps_caffe.execution.executor import Executor
@@ -13,6 +14,7 @@ from geeps_caffe.execution.layer_code import Others
 from geeps_caffe.execution.measured import Measurement
 from geeps_caffe.execution.memory import ParamMemory, TurnArena
 from geeps_caffe.execution.plans import Planning, plan_net
+from geeps_caffe.execution.room import check_room
 from geeps_caffe.execution.tables import ParamTables
 from geeps_caffe.graph.build import reshape_graph
 from geeps_caffe.graph.graph import Graph, Node
@@ -98,6 +100,7 @@ class PlannedNet:
         """The bound plan for the present shapes; made at first use."""
         if self._executor is None:
             plan = plan_net(self.program, self.graph, self.limits.planning)
+            self.check_room(plan.arena_bytes)
             self._executor = Executor(
                 self.graph,
                 plan,
@@ -112,6 +115,12 @@ class PlannedNet:
             )
             self._keep()
         return self._executor
+
+    def check_room(self, arena: int | None = None) -> None:
+        """Refuse a net that this machine's memory can't hold; see `room.check_room`."""
+        if not self.engine.device.on_host:
+            arena = 0  # it lies on a GPU
+        check_room(self.graph, self.program, host_bytes(), arena)
 
     def bind(self) -> None:
         """Make and bind the plan now; it is made at first use otherwise.

@@ -70,6 +70,7 @@ class Training:
             self._others,
             by_rows=client is None and updates_by_rows(solver, settings),
         )
+        self.net.check_room()
         if not settings.own_data:
             check_records(self.net, self.client)
         agree_on_layouts(self.net, self.client)
