@@ -6,7 +6,7 @@ record, global record index, iteration, layer). So the same dropout mask falls o
 the same record on every engine, for any number of workers, and after a resume.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+_TILE = 8192  # blocks that are made at a time: their numbers stay in a core's cache
 
 
 def philox(counter: tuple[Array, Array, Array, Array], key: tuple[int, int]) -> Array:
@@ -26,15 +27,27 @@ def philox(counter: tuple[Array, Array, Array, Array], key: tuple[int, int]) -> 
     The counter's words are broadcast against each other.
     """
     words = np.broadcast_arrays(*(np.asarray(w, np.uint64) for w in counter))
-    c0, c1, c2, c3 = words
+    c0, c1, c2, c3 = (np.array(word, order="C") for word in words)
+    p0, p1 = np.empty_like(c0), np.empty_like(c0)
     k0, k1 = key[0] & 0xFFFFFFFF, key[1] & 0xFFFFFFFF
     for _ in range(_ROUNDS):
-        p0, p1 = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
-        c0 = (p1 >> _SHIFT) ^ c1 ^ np.uint64(k0)
-        c2 = (p0 >> _SHIFT) ^ c3 ^ np.uint64(k1)
-        c1, c3 = p1 & _LOW, p0 & _LOW
+        np.multiply(c0, _MULTIPLIERS[0], out=p0)
+        np.multiply(c2, _MULTIPLIERS[1], out=p1)
+        _mix(p1, c1, k0, c0)
+        _mix(p0, c3, k1, c2)
         k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
-    return np.stack([c0, c1, c2, c3], axis=-1).astype(np.uint32)
+    blocks = np.empty((*c0.shape, 4), np.uint32)
+    for place, word in enumerate((c0, c1, c2, c3)):
+        blocks[..., place] = word
+    return blocks
+
+
+def _mix(product: Array, low: Array, key: int, high: Array) -> None:
+    """The product's upper half into `high`, mixed with `low`; its lower into that."""
+    np.right_shift(product, _SHIFT, out=high)
+    np.bitwise_xor(high, low, out=high)
+    np.bitwise_xor(high, np.uint64(key), out=high)
+    np.bitwise_and(product, _LOW, out=low)
 
 
 @dataclass
@@ -58,16 +71,22 @@ class Stream:
             return self.draw(self, shape)
         batch = shape[0] if shape else 1
         each = count(shape[1:])
+        blocks = -(-each // 4)
+        found = np.empty((batch, blocks, 4), np.uint32)
         records = np.resize(self.records, batch) if batch else self.records[:0]
-        blocks = np.arange(-(-each // 4), dtype=np.uint64)[None, :]
+        for rows, columns in _tiles(batch, blocks):
+            found[rows, columns] = self._blocks(records[rows], columns)
+        return found.reshape(batch, 4 * blocks)[:, :each].reshape(shape)
+
+    def _blocks(self, records: Array, columns: slice) -> Array:
+        """Some blocks of some records."""
         where = (
-            blocks,
+            np.arange(columns.start, columns.stop, dtype=np.uint64)[None, :],
             (records.astype(np.uint64) & _LOW)[:, None],
             np.uint64(self.iteration & 0xFFFFFFFF),
             np.uint64(self.layer & 0xFFFFFFFF),
         )
-        words = philox(where, (self.seed, self.seed >> 32))  # type: ignore[arg-type]
-        return words.reshape(batch, 4 * blocks.size)[:, :each].reshape(shape)
+        return philox(where, (self.seed, self.seed >> 32))  # type: ignore[arg-type]
 
     def uniform(self, shape: Shape) -> Array:
         """float64 in [0, 1), 32 bits fine."""
@@ -79,3 +98,14 @@ class Stream:
         first, second = pairs[:, 0::2], pairs[:, 1::2]
         radius = np.sqrt(-2.0 * np.log1p(-first))
         return (radius * np.cos(2.0 * np.pi * second)).reshape(shape)
+
+
+def _tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
+    """A table of blocks in parts of about `_TILE`."""
+    high = max(1, _TILE // max(1, columns))
+    for top in range(0, rows, high):
+        for left in range(0, columns, _TILE):
+            yield (
+                slice(top, min(top + high, rows)),
+                slice(left, min(left + _TILE, columns)),
+            )

@@ -19,8 +19,10 @@ class Dropout(ArrayCode):
     ) -> None:
         """The stream's bits are the coins."""
         kept[...] = self.xp.asarray(stream.bits(x.shape) >= dropped)
-        y[...] = x * kept * factor
+        self.xp.multiply(x, kept, out=y)
+        y *= factor
 
     def dropout_back(self, dy: Array, kept: Array, factor: float, dx: Array) -> None:
         """The same mask."""
-        dx[...] = dy * kept * factor
+        self.xp.multiply(dy, kept, out=dx)
+        dx *= factor
