@@ -10,6 +10,7 @@ import numpy as np
 
 import prototxt
 from geeps_caffe.device.array import Array, Shape, count
+from geeps_caffe.device.malloc import give_freed_memory_back
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.batch_norm_weights import (
     explain_blobs,
@@ -39,6 +40,7 @@ def fill_params(
     jobs = (_filling(params[key], seed) for key in keys)
     for key, values in zip(keys, in_advance(jobs), strict=True):
         net.set_param(key, values)
+    give_freed_memory_back()
 
 
 def _filling(param: Param, seed: int) -> Job:
@@ -100,6 +102,7 @@ def copy_weights(
         )
     for key, array in wanted.items():
         net.set_param(key, array())
+    give_freed_memory_back()
     return ignored
 
 
