@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
 from prototxt.errors import PrototxtError, nearest
+from prototxt.foreign import HEAD, foreign
 from prototxt.wire import LENGTH, VARINT, Buffer, Wire
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -37,6 +38,9 @@ def missing_file(path: FilePath) -> PrototxtError:
     """The exception for a file that is not there: where it was sought, what is near."""
     name = os.fspath(path)
     full = Path(name).absolute()
+    if full.is_symlink():
+        text = f"a link to {os.readlink(full)!r}, which is not there"
+        return PrototxtError(text, name)
     text = f"no such file; sought as {full} (current folder: {Path.cwd()})"
     folder = full.parent
     if not folder.is_dir():
@@ -73,12 +77,24 @@ def read_bytes(path: FilePath) -> bytes:
 
 
 def map_file(path: FilePath) -> Wire:
-    """A file's bytes, mapped into memory."""
+    """A file's bytes, mapped into memory.
+
+    Raises:
+        PrototxtError: as `open_file`; or it is empty, or another program's file.
+    """
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise PrototxtError("the file is empty", os.fspath(path))
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    refuse_foreign(mapped[:HEAD], path)
     return Wire(mapped, os.fspath(path))
+
+
+def refuse_foreign(head: bytes, path: FilePath) -> None:
+    """Name another program's file by its first bytes (PrototxtError)."""
+    what = foreign(head)
+    if what is not None:
+        raise PrototxtError(f"this is {what}", os.fspath(path))
 
 
 def decode(content: bytes) -> str:
@@ -113,6 +129,8 @@ def kind_of(path: FilePath) -> Kind:
         return kind_of_hdf5(path)
     if is_text(head):
         return _text_kind(decode(head))
+    if foreign(head):
+        return "unknown"
     wire = map_file(path)
     return binary_kind(wire.buffer, wire.path)
 

@@ -16,7 +16,9 @@ from prototxt.files import (
     decode,
     is_text,
     read_bytes,
+    refuse_foreign,
 )
+from prototxt.foreign import HEAD
 from prototxt.mixed import mixed_formats
 from prototxt.parse import Parsed, parse
 from prototxt.schema import Message, MessageClass, NetParameter, SolverParameter
@@ -121,9 +123,11 @@ def load_text(path: FilePath) -> str:
     """The text of a prototxt file.
 
     Raises:
-        PrototxtError: the file is not there, or is binary; then it says of what kind.
+        PrototxtError: the file is not there, is another program's, or is binary; it
+            says of what kind.
     """
     content = read_bytes(path)
+    refuse_foreign(content[:HEAD], path)
     if not is_text(content[:65536]):
         raise PrototxtError(_not_text(content, os.fspath(path)), os.fspath(path))
     return decode(content)

@@ -8,6 +8,7 @@ from geeps_caffe.data import opencv as cv2
 from geeps_caffe.data.database import Record, missing
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError
+from prototxt.foreign import HEAD, foreign
 
 
 class Colour(IntEnum):
@@ -122,7 +123,6 @@ def to_colour(image: Array, colour: Colour) -> Array:
 
 
 def _begin(file: Record) -> str:
-    head = bytes(file[:8])
-    if head.startswith(b"version "):
-        return "with 'version', so it may be a Git LFS pointer and not the file"
-    return f"with the bytes {head.hex(' ')}"
+    what = foreign(bytes(file[:HEAD]))
+    told = f": {what}" if what else ""
+    return f"with the bytes {bytes(file[:8]).hex(' ')}{told}"

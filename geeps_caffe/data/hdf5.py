@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from geeps_caffe.data.database import describe, missing
+from geeps_caffe.data.database import describe
+from geeps_caffe.data.listing import read_given, read_head
 from geeps_caffe.data.sampler import Batch
 from geeps_caffe.device.array import Array, Shape, Shapes
 from geeps_caffe.errors import DataError, unknown
@@ -24,13 +25,7 @@ def read_file_list(path: str) -> list[str]:
     Raises:
         DataError: the list is missing, is itself an HDF5 file, or names no file.
     """
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except FileNotFoundError as error:
-        raise DataError(missing(path, "list of HDF5 files")) from error
-    except OSError as error:
-        raise DataError(f"list of HDF5 files {path!r}: {error.strerror}") from error
+    content = read_given(path, "list of HDF5 files")
     if content.startswith(b"\x89HDF"):
         raise DataError(
             f"{describe(path)} is an HDF5 file itself; `source` of HDF5Data is a text "
@@ -198,9 +193,8 @@ def _open(path: str) -> Any:
         raise DataError("HDF5 files need another package: pip install h5py") from error
     try:
         return h5py.File(path, "r")
-    except FileNotFoundError as error:
-        raise DataError(missing(path, "HDF5 file")) from error
     except OSError as error:
+        read_head(path, "HDF5 file")
         raise DataError(f"{describe(path)} is no HDF5 file: {error}") from error
 
 

@@ -3,7 +3,8 @@
 import os
 from dataclasses import dataclass
 
-from geeps_caffe.data.database import describe, missing
+from geeps_caffe.data.database import describe
+from geeps_caffe.data.listing import read_listing
 from geeps_caffe.errors import DataError
 
 
@@ -25,7 +26,7 @@ def read_image_list(path: str, root: str = "") -> list[Listed]:
         DataError: the file is missing or empty, a line has no label, or the root lacks
             the slash that would make a folder of it.
     """
-    lines = _lines(path)
+    lines = read_listing(path, "image list").split("\n")
     listed = [
         _read(line, f"{path}:{number}", root)
         for number, line in enumerate(lines, 1)
@@ -45,16 +46,6 @@ def _check_root(root: str, first: str) -> None:
             f"there is no image {first!r}: the root folder is put before each name as "
             f"it is; write '{root}/'"
         )
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-            return file.read().split("\n")
-    except FileNotFoundError as error:
-        raise DataError(missing(path, "image list")) from error
-    except OSError as error:
-        raise DataError(f"image list {describe(path)}: {error.strerror}") from error
 
 
 def _read(line: str, place: str, root: str) -> Listed:

@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from geeps_caffe.data.database import describe, file_system, kind_of, missing, r
 from geeps_caffe.data.lmdb_pages import is_whole
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import DataError
+from prototxt.foreign import HEAD, foreign
 
 _NEAR = 64  # steps that are cheaper than an index of all keys
 
@@ -216,6 +217,14 @@ _ADVICE = {
 }
 
 
+def _other_than_lmdb(file: str) -> str | None:
+    """Which other program's file it is; one of LMDB begins with page number 0."""
+    with suppress(OSError), open(file, "rb") as opened:
+        head = opened.read(HEAD)
+        return None if head.startswith(bytes(8)) else foreign(head)
+    return None
+
+
 def explain(path: str, error: Exception) -> str:
     """The library's error with the path, the file system and what to do."""
     text = str(error)
@@ -224,7 +233,9 @@ def explain(path: str, error: Exception) -> str:
     if Path(file).is_file() and not Path(file).stat().st_size:
         advice = [f"{file} is empty; make it again"]
     elif isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError)):
-        advice = ["it is damaged, cut off, or of LMDB 1.0; make it again"]
+        what = _other_than_lmdb(file)
+        damaged = "it is damaged, cut off, or of LMDB 1.0; make it again"
+        advice = [f"{file} is {what}" if what else damaged]
     elif "already open" in text:
         advice = ["other code in this process has opened it; close it there first"]
     return (

@@ -3,7 +3,8 @@
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from geeps_caffe.data.database import describe, missing
+from geeps_caffe.data.database import describe
+from geeps_caffe.data.listing import read_given
 from geeps_caffe.device.array import Array, count
 from geeps_caffe.errors import DataError
 from prototxt.schema import BlobProto
@@ -15,13 +16,7 @@ def read_mean(path: str) -> Array:
     Raises:
         DataError: the file is missing or holds no mean image.
     """
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except FileNotFoundError as error:
-        raise DataError(missing(path, "mean file")) from error
-    except OSError as error:
-        raise DataError(f"mean file {describe(path)}: {error.strerror}") from error
+    content = read_given(path, "mean file")
     try:
         return _image(BlobProto.FromString(content))
     except (DecodeError, ValueError) as error:

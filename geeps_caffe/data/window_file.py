@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from geeps_caffe.data.database import describe, missing
+from geeps_caffe.data.database import describe
+from geeps_caffe.data.listing import read_listing
 from geeps_caffe.errors import DataError
 
 
@@ -108,10 +109,4 @@ class _Words:
 
 
 def _words(path: str) -> _Words:
-    try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-            return _Words(path, file.readlines())
-    except FileNotFoundError as error:
-        raise DataError(missing(path, "window file")) from error
-    except OSError as error:
-        raise DataError(f"window file {describe(path)}: {error.strerror}") from error
+    return _Words(path, read_listing(path, "window file").split("\n"))

@@ -110,9 +110,17 @@ def test_an_empty_database_is_refused(tmp_path, backend):
 def test_a_damaged_database_is_refused(path, backend):
     name = "data.mdb" if backend == "lmdb" else "CURRENT"
     with open(f"{path}/{name}", "wb") as file:
-        file.write(b"version https://git-lfs.github.com/spec/v1\n")
+        file.write(b"no page of either database")
     with pytest.raises(DataError, match=r"can't be opened: .*make (it|the database) a"):
         open_database(path, backend)
+
+
+def test_a_pointer_in_the_place_of_an_lmdb_is_named(path, backend):
+    if backend == "lmdb":
+        with open(f"{path}/data.mdb", "wb") as file:
+            file.write(b"version https://git-lfs.github.com/spec/v1\n")
+        with pytest.raises(DataError, match=r"data\.mdb is a pointer of Git LFS"):
+            open_database(path, backend)
 
 
 def test_damage_within_is_told_when_it_is_met(tmp_path, backend, rng):

@@ -53,7 +53,7 @@ def test_raw_pixels_change_their_channels_only_when_asked(image):
     [
         (b"", "is empty"),
         (b"no image", "can't decode the image .* bytes 6e 6f"),
-        (b"version https://git-lfs", "Git LFS pointer"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "pointer of Git LFS"),
         (png(np.zeros((2, 2), np.uint16)), "uint16 values"),
     ],
 )
