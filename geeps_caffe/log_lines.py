@@ -60,7 +60,8 @@ def lines_of(report: Report, most: int | None = MOST_OUTPUTS) -> list[Line]:
             ]
         case Testing():
             text = f"Iteration {report.iteration}, Testing net (#{report.net})"
-            return [Line("I", "solver.cpp:347", text)]
+            sharing = _ignoring(report.ignored, "net.cpp:678")
+            return [Line("I", "solver.cpp:347", text), *sharing]
         case Tested():
             return _tested(report, most)
         case Displayed():
@@ -95,7 +96,11 @@ def finetuning_lines(path: str, ignored: Sequence[str]) -> list[Line]:
 
 def ignoring(layers: Sequence[str]) -> list[Line]:
     """Layers of a weight file that the net lacks."""
-    return [Line("I", "net.cpp:746", f"Ignoring source layer {n}") for n in layers]
+    return _ignoring(layers, "net.cpp:746")
+
+
+def _ignoring(layers: Sequence[str], place: str) -> list[Line]:
+    return [Line("I", place, f"Ignoring source layer {name}") for name in layers]
 
 
 # -- outputs -------------------------------------------------------------------

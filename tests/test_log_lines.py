@@ -58,6 +58,14 @@ REPORTS = [
     (reports.Solving("LeNet", "inv"), ["Solving LeNet", "Learning Rate Policy: inv"]),
     (reports.Testing(0, 1), ["Iteration 0, Testing net (#1)"]),
     (
+        reports.Testing(3, 0, ("aux", "fc")),
+        [
+            "Iteration 3, Testing net (#0)",
+            "Ignoring source layer aux",
+            "Ignoring source layer fc",
+        ],
+    ),
+    (
         reports.Tested((ACCURACY, LOSS)),
         [
             "    Test net output #0: accuracy = 0.0986",

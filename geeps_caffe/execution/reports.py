@@ -28,10 +28,11 @@ class Solving:
 
 @dataclass(frozen=True)
 class Testing:
-    """A test net is about to run."""
+    """A test net is about to run; `ignored` are layers of the training net it lacks."""
 
     iteration: int
     net: int
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

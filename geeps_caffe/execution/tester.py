@@ -60,6 +60,9 @@ class TestNet:
             self.net = training.other_net(named)
             self.mine = settings.rank == 0
         self._shared = training.shared(self.net.graph)
+        names = {node.name for node in self.net.graph.nodes}
+        trained = (node.name for node in training.net.graph.nodes)
+        self.ignored = tuple(name for name in trained if name not in names)
 
     def copy_weights(self, path: str) -> None:
         """Copy weights for layers that the training net has not."""

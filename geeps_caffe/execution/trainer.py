@@ -268,7 +268,8 @@ class Trainer:
         for test in self.tests:
             if self.stopped:
                 return
-            self.report(reports.Testing(self.iteration, test.index))
+            begun = reports.Testing(self.iteration, test.index, test.ignored)
+            self.report(begun)
             watch = self._debug if self.solver.debug_info else None
             with_loss = self.solver.test_compute_loss
             tested = test.run(self._stop_requested, with_loss, watch)

@@ -125,6 +125,16 @@ def test_several_test_nets_have_their_own_states(place):
     assert names == [{"loss", "one"}, {"loss", "two"}]
 
 
+def test_a_test_tells_which_layers_of_the_training_net_it_lacks(place):
+    """As Caffe does whenever a test net takes the weights of the training net."""
+    aux = 'layer { name: "aux" type: "Power" bottom: "ip" top: "aux" '
+    (place / "net.prototxt").write_text(NET + aux + "include { phase: TRAIN } }")
+    with Run(TEST) as run:
+        run.trainer.step(1)
+    (begun,) = run.of(reports.Testing)
+    assert begun.ignored == ("ip_ip_0_split", "aux")
+
+
 TEST_ONLY = """
 layer { name: "extra" type: "InnerProduct" bottom: "data" top: "extra"
   include { phase: TEST } inner_product_param { num_output: 2
