@@ -46,6 +46,11 @@ class WeightsLayer:
     dialect: str | None = None
     _content: bytes = b""
 
+    @property
+    def in_hdf5(self) -> bool:
+        """Whether it is of an HDF5 file, where blobs of other layers are left out."""
+        return self.offset < 0
+
     def message(self) -> Message:
         """The layer as the file has it, without its blobs.
 

@@ -75,16 +75,16 @@ def copy_weights(
         InputError: numbers of blobs or shapes differ; all of them are listed.
     """
     source = read_weights(path)
-    nodes = {node.name: node for node in reversed(net.graph.nodes)}  # first of a name
+    nodes = _by_name(net.graph)
     faults: list[str] = []
     ignored: list[str] = []
     wanted: dict[str, Callable[[], Array]] = {}
     for layer in source.layers:
-        node = nodes.get(layer.name)
-        if node is None:
+        if layer.name not in nodes:
             ignored.append(layer.name)
             continue
-        faults += _faults(node, layer)
+        node, owned = nodes[layer.name]
+        faults += _faults(node, owned, layer)
         for key, blob in zip(node.params, layer.blobs, strict=False):
             if blob is not None and key not in shared:
                 wanted[key] = blob.array
@@ -119,17 +119,41 @@ def left_out(net: PlannedNet, paths: Sequence[str]) -> list[str]:
     ]
 
 
-def _faults(node: Node, layer: WeightsLayer) -> list[str]:
-    """What keeps a layer's blobs from being copied."""
-    if not layer.blobs:
-        return []
-    if len(layer.blobs) != len(node.params):
+def _by_name(graph: Graph) -> dict[str, tuple[Node, Sequence[bool]]]:
+    """Layers by name, the first of each, and which of its blobs each owns."""
+    pairs = zip(graph.nodes, _ownership(graph.nodes), strict=True)
+    return {node.name: (node, owned) for node, owned in reversed([*pairs])}
+
+
+def _ownership(nodes: Sequence[Node]) -> list[list[bool]]:
+    """For every blob of every layer, whether it stands there for the first time."""
+    seen: set[str] = set()
+    found: list[list[bool]] = []
+    for node in nodes:
+        found.append([])
+        for key in node.params:
+            found[-1].append(key not in seen)
+            seen.add(key)
+    return found
+
+
+def _faults(node: Node, owned: Sequence[bool], layer: WeightsLayer) -> list[str]:
+    """What keeps a layer's blobs from being copied.
+
+    HDF5 files have no blob where the layer shares it; what it owns must be there.
+    """
+    blobs = list(layer.blobs)
+    if layer.in_hdf5:
+        blobs += [None] * (len(node.params) - len(blobs))
+    absent = [own and b is None for own, b in zip(owned, blobs, strict=False)]
+    if len(blobs) != len(node.params) or any(absent):
+        stored = sum(blob is not None for blob in blobs)
         return [
             f"layer {node.name!r} ({node.type}) has {len(node.params)} blobs, the file "
-            f"has {len(layer.blobs)}{explain_blobs(node, layer)}"
+            f"has {stored}{explain_blobs(node, layer)}"
         ]
     faults = []
-    for i, (shape, blob) in enumerate(zip(node.param_shapes, layer.blobs, strict=True)):
+    for i, (shape, blob) in enumerate(zip(node.param_shapes, blobs, strict=True)):
         if blob is not None and not same_shape(shape, tuple(blob.shape)):
             faults.append(
                 f"layer {node.name!r} ({node.type}) blob {i} has shape {shape}, the "
@@ -201,13 +225,11 @@ def _owned(
     net: PlannedNet, blobs: Sequence[Sequence[Array]]
 ) -> list[list[Array | None]]:
     """None where a layer before owns the blob, as HDF5 files have it."""
-    seen: set[str] = set()
-    found: list[list[Array | None]] = []
-    for node, arrays in zip(net.graph.nodes, blobs, strict=True):
-        pairs = zip(node.params, arrays, strict=True)
-        found.append([None if key in seen else array for key, array in pairs])
-        seen.update(node.params)
-    return found
+    ownership = _ownership(net.graph.nodes)
+    return [
+        [array if own else None for array, own in zip(arrays, owned, strict=True)]
+        for arrays, owned in zip(blobs, ownership, strict=True)
+    ]
 
 
 def save_weights(net: PlannedNet, path: str, disk: FileSystem = DISK) -> None:
