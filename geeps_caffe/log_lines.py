@@ -4,7 +4,7 @@ Pure functions from what a run reports to lines. Scripts in the field read them,
 blanks, commas and the form of numbers matter; places are those of Caffe 1.0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from geeps_caffe.execution.reports import (
     BlobMean,
@@ -26,6 +26,7 @@ from geeps_caffe.execution.reports import (
 )
 from geeps_caffe.glog import Line, note
 from prototxt import Message, write_text
+from prototxt.upgrade.notes import Note
 
 MOST_OUTPUTS = 16  # numbers of one blob that are shown
 
@@ -43,6 +44,11 @@ def solver_lines(solver: Message) -> list[Line]:
     """The solver's fields, before anything is built."""
     text = "Initializing solver from parameters: \n" + write_text(solver)
     return [Line("I", "solver.cpp:45", text)]
+
+
+def upgrade_lines(notes: Iterable[Note]) -> list[Line]:
+    """What an upgrade of an old file has to say."""
+    return [Line(note.severity, "upgrade_proto.cpp:1", note.text) for note in notes]
 
 
 def lines_of(report: Report, most: int | None = MOST_OUTPUTS) -> list[Line]:

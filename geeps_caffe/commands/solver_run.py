@@ -23,7 +23,7 @@ from geeps_caffe.execution.rescue import rescue
 from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.execution.training import Training
 from geeps_caffe.glog import note
-from geeps_caffe.log_lines import lines_of, solver_lines
+from geeps_caffe.log_lines import lines_of, solver_lines, upgrade_lines
 from geeps_caffe.paramserver import Client, open_client
 from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS, local_place
 from prototxt import Document
@@ -83,6 +83,7 @@ class _Run:
     def _begin(self) -> tuple[Trainer, Progress]:
         session, line = self.session, self.line
         solver, path = self.document.message, self.document.path
+        session.tell(upgrade_lines(self.document.notes))
         for warning in self.document.warnings:
             session.warn(warning)
         if line.text("ps_config"):

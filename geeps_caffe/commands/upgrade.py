@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from geeps_caffe.errors import EXIT_FAILURE
 from geeps_caffe.glog import Line, Log, LogSettings, read_settings
+from geeps_caffe.log_lines import upgrade_lines
 from prototxt.upgrade.tools import Outcome
 
 
@@ -22,6 +23,6 @@ def run_upgrade(
         log.write(usage)
         return EXIT_FAILURE
     outcome = upgrade(argv[0], argv[1])
-    for note in outcome.notes:
-        log.write(Line(note.severity, "upgrade_proto.cpp:1", note.text))
+    for line in upgrade_lines(outcome.notes):
+        log.write(line)
     return 0 if outcome.complete else EXIT_FAILURE

@@ -1,11 +1,19 @@
 """The displayed loss: the mean of the last `average_loss` iterations."""
 
+from geeps_caffe.errors import InputError
+
 
 class SmoothedLoss:
-    """Caffe's UpdateSmoothedLoss; `value` is the mean of at most `width` losses."""
+    """Caffe's UpdateSmoothedLoss; `value` is the mean of at most `width` losses.
+
+    Raises:
+        InputError: there is no mean of fewer than one.
+    """
 
     def __init__(self, width: int) -> None:
-        self.width = max(width, 1)
+        if width < 1:
+            raise InputError(f"average_loss is {width}; it must be at least 1")
+        self.width = width
         self.value = 0.0
         self._losses: list[float] = []
         self._next = 0

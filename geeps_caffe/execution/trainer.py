@@ -29,6 +29,9 @@ STOP, SNAPSHOT = 1, 2  # what a signal may ask for
 _NO_RATE = (
     "{} gives no base_lr: the rate is 0, as in Caffe, and nothing is learned; give one"
 )
+_NO_ITERATIONS = (
+    "{} gives no max_iter: it is 0, as in Caffe, and nothing is trained; give one"
+)
 
 
 def _silent(report: Report) -> None:
@@ -69,7 +72,7 @@ class Trainer:
         if solver.snapshot:
             prepare(solver, path, self.settings.rank, disk)
         if not solver.HasField("base_lr"):
-            self._tell(reports.Notice(_NO_RATE.format(path or "the solver"), "W"))
+            self._warn(_NO_RATE)
         self.training = Training(solver, self._nets(document), self.settings, client)
         self.net: PlannedNet = self.training.net
         self.tests = [
@@ -113,6 +116,11 @@ class Trainer:
     def _tell(self, report: Report) -> None:
         self.report(report)
 
+    def _warn(self, text: str) -> None:
+        """Say what the solver's file may not mean; its name comes first."""
+        notice = reports.Notice(text.format(self.path or "the solver"), "W")
+        self.report(notice)
+
     # -- weights and states ----------------------------------------------------
 
     def finetune(self, path: str) -> None:
@@ -151,6 +159,8 @@ class Trainer:
         """Train to max_iter with everything that the solver asks for."""
         self.report(reports.Solving(self.net.graph.name, self.solver.lr_policy))
         self.stopped = False
+        if not self.solver.HasField("max_iter"):
+            self._warn(_NO_ITERATIONS)
         if self.solver.snapshot_after_train:
             prepare(self.solver, self.path, self.settings.rank, self._disk)
         if resume:

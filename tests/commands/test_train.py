@@ -22,6 +22,33 @@ def test_it_trains_and_leaves_a_snapshot(job, capsys):
     assert (job / "small_iter_3.solverstate").exists()
 
 
+def test_an_upgrade_of_the_solver_is_told_first_in_caffes_words(job, capsys):
+    write_job(job, solver_type="NESTEROV")
+    assert main(["-solver=solver.prototxt"]) == 0
+    what = "deprecated 'solver_type' field (enum)"
+    assert log_of(capsys)[:4] == [
+        f"Attempting to upgrade input file specified using {what}': solver.prototxt",
+        f"Successfully upgraded file specified using {what} to 'type' field (string).",
+        "Note that future Caffe releases will only support 'type' field (string) for a "
+        "solver's type.",
+        "Use CPU.",
+    ]
+
+
+def test_a_mean_of_no_losses_is_refused(job):
+    write_job(job, average_loss=0)
+    with pytest.raises(InputError, match="average_loss is 0; it must be at least 1"):
+        main(["-solver=solver.prototxt"])
+
+
+def test_a_solver_that_trains_nothing_says_why(job, capsys):
+    solver = job / "solver.prototxt"
+    solver.write_text(solver.read_text().replace("max_iter: 3\n", ""))
+    assert main(["-solver=solver.prototxt"]) == 0
+    message = "solver.prototxt gives no max_iter: it is 0, as in Caffe, and nothing is "
+    assert message + "trained; give one" in log_of(capsys)
+
+
 def test_it_goes_on_from_a_snapshot(job, capsys):
     main(["-solver=solver.prototxt"])
     write_job(job, max_iter=5)

@@ -1,5 +1,6 @@
 import pytest
 
+from geeps_caffe.errors import InputError
 from geeps_caffe.execution.smoothing import SmoothedLoss
 
 LOSSES = [4.0, 2.0, 6.0, 1.0, 5.0, 3.0]
@@ -14,8 +15,7 @@ def test_the_value_is_the_mean_of_the_last_losses(width):
         assert smoothed.value == pytest.approx(sum(last) / len(last))
 
 
-def test_a_width_below_one_is_one():
-    smoothed = SmoothedLoss(0)
-    smoothed.add(4)
-    smoothed.add(2)
-    assert smoothed.value == 2
+@pytest.mark.parametrize("width", [0, -3])
+def test_there_is_no_mean_of_fewer_losses_than_one(width):
+    with pytest.raises(InputError, match=f"average_loss is {width}; .* at least 1"):
+        SmoothedLoss(width)
