@@ -264,7 +264,7 @@ class Net(Hooked, Batched):
         """Use the params of another net, by layer name; gradients stay apart.
 
         Raises:
-            InputError: a layer of both nets has blobs of different shapes.
+            InputError: a layer of both nets has other blobs in each.
         """
         self._arrays.before_run()
         mine, theirs = self._net, other._net

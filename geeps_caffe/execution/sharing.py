@@ -8,15 +8,21 @@ def shared_names(graph: Graph, trained: Graph) -> dict[str, str]:
     """Param keys of a net -> keys of the training net, by layer name and index.
 
     Raises:
-        InputError: a layer of both nets has blobs of different shapes.
+        InputError: a layer of both nets has other blobs in each, by number or shape.
     """
     nodes = {node.name: node for node in trained.nodes}
     names: dict[str, str] = {}
     for node in graph.nodes:
         other = nodes.get(node.name)
-        for mine, theirs in zip(
-            node.params, other.params if other else (), strict=False
-        ):
+        if other is None:
+            continue
+        if len(node.params) != len(other.params):
+            raise InputError(
+                f"{node.title} has {len(node.params)} learnable blobs, but in the "
+                f"training net {other.title} has {len(other.params)}; layers of one "
+                "name share their blobs, so rename one or make them equal"
+            )
+        for mine, theirs in zip(node.params, other.params, strict=True):
             have, want = trained.params[theirs].shape, graph.params[mine].shape
             if have != want:
                 raise InputError(

@@ -160,6 +160,25 @@ def test_params_of_a_test_net_alone_are_filled_and_finetuned(place):
         assert run.of(Finetuning)[0].ignored[-1] == "extra"
 
 
+WITHOUT_BIAS = """
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  include { phase: TEST } inner_product_param { num_output: 10 bias_term: false } }
+"""
+
+
+def test_a_layer_of_two_nets_has_the_same_blobs_in_both(place):
+    """Caffe: Incompatible number of blobs for layer ip."""
+    bottom = 'type: "InnerProduct" bottom: "data"'
+    data, rest = NET.replace(bottom, bottom + " include { phase: TRAIN }").split(
+        'layer { name: "ip"'
+    )
+    (place / "net.prototxt").write_text(
+        f'{data}{WITHOUT_BIAS}layer {{ name: "ip"{rest}'
+    )
+    with pytest.raises(InputError, match=r"has 1 learnable blobs, .* has 2; layers"):
+        Run(TEST)
+
+
 # -- what is shown -------------------------------------------------------------
 
 
