@@ -1,14 +1,17 @@
 """The hosts of a run, from flags, a machine file or a launcher's variables."""
 
-import hashlib
-import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import prototxt
 from geeps_caffe.commands.caffe_flags import OWN_DATA
+from geeps_caffe.commands.job_files import (
+    file_digests,
+    has_own_files,
+    state_digest,
+    weights_digests,
+)
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import launched
 from geeps_caffe.config.machine_file import (
@@ -17,9 +20,7 @@ from geeps_caffe.config.machine_file import (
     own_line,
     read_machine_file,
 )
-from geeps_caffe.config.per_worker import FoundFile, find_file
 from geeps_caffe.errors import UsageError
-from geeps_caffe.execution.snapshot import read_position
 from geeps_caffe.paramserver.cluster import Cluster
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.transport.addresses import Address
@@ -45,7 +46,6 @@ _SHARED_FLAGS = (
     "record",
 )
 NO_KEY = "none"  # said on purpose, where a key would be demanded
-_NETS = ("net", "train_net", "test_net")  # fields of a solver
 
 
 def find_cluster(
@@ -131,47 +131,11 @@ def with_job(
     """The cluster with what all hosts must have in common to train one net."""
     own = has_own_files(document, worker)
     job = {flag: str(line[flag]) for flag in _SHARED_FLAGS}
-    job["weights"] = "given" if line.text("weights") else "none"
-    job["snapshot"] = _state(line.text("snapshot"), with_data=not own)
+    job["weights"] = weights_digests(document)
+    job["snapshot"] = state_digest(line.text("snapshot"), with_data=not own)
     if not own:
-        job |= dict(_hashes(document))
+        job |= dict(file_digests(document))
     return replace(cluster, job=job)
-
-
-def _state(path: str, *, with_data: bool) -> str:
-    """Where a run goes on: the iteration, and what records are to come."""
-    if not path:
-        return "none"
-    text = f"of iteration {prototxt.read_state(path).iter}"
-    if not with_data:
-        return text
-    position = read_position(path)
-    if position is None:
-        return f"{text}, without the .position of its data"
-    digest = hashlib.sha256(json.dumps(position, sort_keys=True).encode()).hexdigest()
-    return f"{text}, its .position {digest[:16]}"
-
-
-def has_own_files(document: Document, worker: int) -> bool:
-    """Whether the solver or a net of it was made for one worker."""
-    template = document.path.endswith(".template")
-    return template or any(found.own for found in _files(document, worker))
-
-
-def _files(document: Document, worker: int | None) -> Iterator[FoundFile]:
-    yield find_file(document.path, worker)
-    for field in _NETS:
-        value = getattr(document.message, field)
-        for name in [value] if isinstance(value, str) else list(value):
-            if name:
-                yield find_file(name, worker)
-
-
-def _hashes(document: Document) -> Iterator[tuple[str, str]]:
-    for found in _files(document, None):
-        if found.path.is_file():
-            digest = hashlib.sha256(found.path.read_bytes()).hexdigest()
-            yield f"file {found.path.name}", digest[:16]
 
 
 def worker_environment(

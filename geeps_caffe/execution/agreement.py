@@ -32,12 +32,17 @@ def agree_on_layouts(net: PlannedNet, client: Client) -> None:
     )
 
 
-def check_records(net: PlannedNet, client: Client) -> None:
+def check_records(net: PlannedNet, client: Client, what: str = "") -> None:
     """See to it that all workers read sources of the same length.
 
     All workers must call it. Numbers are equal where their squares' sum is the least
     that their sum allows, so all come to the same answer. These sums must be exact, so
     each number is told in two halves.
+
+    Args:
+        net: the training net, or a test net whose batches the workers share.
+        client: of all workers.
+        what: names the net, before the layer.
 
     Raises:
         DataError: they are not; it says what this worker has.
@@ -58,7 +63,7 @@ def check_records(net: PlannedNet, client: Client) -> None:
             or low_squares * client.ranks != low**2
         ):
             raise DataError(
-                f"{layer.title}: this worker (rank {client.rank}) finds "
+                f"{what}{layer.title}: this worker (rank {client.rank}) finds "
                 f"{layer.length:,} records, all {client.ranks} workers together "
                 f"{high * _HALF + low:,}; all must read the same data (or each its "
                 "own, where the net's file is one for each worker, such as "

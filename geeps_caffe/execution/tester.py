@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geeps_caffe.errors import LayerError
+from geeps_caffe.execution.agreement import check_records
 from geeps_caffe.execution.debug import watched_forward
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet
@@ -59,6 +60,8 @@ class TestNet:
         if settings.ranks == 1 or self._share.ranks == 1:
             self.net = training.other_net(named)
             self.mine = settings.rank == 0
+        if self._share.ranks > 1 and not settings.own_data:
+            check_records(self.net, training.client, f"test net #{index}, ")
         self._shared = training.shared(self.net.graph)
         names = {node.name for node in self.net.graph.nodes}
         trained = (node.name for node in training.net.graph.nodes)

@@ -28,6 +28,11 @@ def job_of(*flags):
     return with_job(Cluster(places), line, document, 0).job
 
 
+def differing(one, other):
+    """What two hosts have not alike."""
+    return {name for name in one | other if one.get(name) != other.get(name)}
+
+
 @pytest.mark.parametrize(
     "flag",
     [
@@ -46,6 +51,65 @@ def test_flags_that_change_what_is_computed_are_compared(flag):
 
 def test_flags_that_do_not_are_not_compared():
     assert job_of("-threads=3", "-log_interval=5", "-stats=out.json") == job_of()
+
+
+def test_weights_are_compared_by_what_is_in_them(job):
+    flag = "-weights=small_iter_3.caffemodel"
+    here = job_of(flag)
+    (job / "small_iter_6.caffemodel").rename(job / "small_iter_3.caffemodel")
+    there = job_of(flag)
+    assert differing(here, there) == {"weights"}
+
+
+LAYERS = """
+layer { name: "mine" type: "Python" bottom: "ip" top: "mine"
+  python_param { module: "pack.mine" layer: "Mine" } }
+layer { name: "i" type: "InfogainLoss" bottom: "ip" bottom: "label" top: "i"
+  infogain_loss_param { source: "matrix.binaryproto" } }
+layer { name: "more" type: "Data" top: "more" include { phase: TEST }
+  data_param { source: "db" } transform_param { mean_file: "mean.binaryproto" } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("pack/mine.py", "Python module pack.mine"),
+        ("matrix.binaryproto", "infogain matrix matrix.binaryproto"),
+        ("mean.binaryproto", "mean_file mean.binaryproto"),
+    ],
+)
+@pytest.mark.parametrize("inline", [False, True])
+def test_files_that_layers_compute_with_are_compared(job, file, what, inline):
+    (job / "pack").mkdir()
+    for name in ("pack/mine.py", "matrix.binaryproto", "mean.binaryproto"):
+        (job / name).write_text("one")
+    text = (job / "net.prototxt").read_text() + LAYERS
+    (job / "net.prototxt").write_text(text)
+    if inline:
+        solver = (job / "solver.prototxt").read_text()
+        field = f"net_param {{ {text} }}"
+        solver = solver.replace('net: "net.prototxt"', field)
+        (job / "solver.prototxt").write_text(solver)
+    here = job_of()
+    (job / file).write_text("other")
+    assert differing(here, job_of()) == {what}
+
+
+def test_nets_of_one_file_name_in_several_folders_are_all_compared(job):
+    nets = {"train_net": "a/net.prototxt", "test_net": "b/net.prototxt"}
+    for name in nets.values():
+        (job / name).parent.mkdir()
+        (job / name).write_text((job / "net.prototxt").read_text())
+    fields = "".join(f'{field}: "{name}"\n' for field, name in nets.items())
+    solver = (job / "solver.prototxt").read_text()
+    (job / "solver.prototxt").write_text(
+        solver.replace('net: "net.prototxt"\n', fields)
+    )
+    for field, name in nets.items():
+        here = job_of()
+        (job / name).write_text((job / name).read_text() + "# changed")
+        assert differing(here, job_of()) == {f"{field} {name}"}
 
 
 def test_states_are_compared_by_iteration_and_data_wherever_they_lie(job):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from geeps_caffe.errors import EXIT_INPUT, EXIT_PEER_LOST
-from tests.end_to_end.digits import make_lenet
+from tests.end_to_end.digits import make_database, make_lenet
 from tests.end_to_end.program import command, environment, messages, run
 from tests.end_to_end.test_workers import difference
 from tests.paramserver.hosts.test_launch_host import free_ports
@@ -37,18 +37,22 @@ def lenet(folder, **fields):
     return folder
 
 
-def run_hosts(folder, flags, variables):
-    """Standard errors of all hosts, each with its flags and variables; all must end."""
+def run_hosts(folder, flags, variables, folders=()):
+    """Standard errors of all hosts, each with its flags and variables; all must end.
+
+    They run in `folder`, or each in its own of `folders`.
+    """
+    places = folders or [folder] * len(flags)
     started = [
         subprocess.Popen(
             command(*TRAIN, *one),
-            cwd=folder,
+            cwd=place,
             env={**environment(), **more},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for one, more in zip(flags, variables, strict=True)
+        for one, more, place in zip(flags, variables, places, strict=True)
     ]
     outputs = [process.communicate(timeout=100)[1] for process in started]
     return [process.returncode for process in started], outputs
@@ -179,6 +183,19 @@ def test_hosts_that_train_other_nets_are_refused(one):
     codes, outputs = run_hosts(one, flags, [{}, {}])
     assert 0 not in codes
     assert any("does not run the same job" in output for output in outputs)
+
+
+def test_hosts_whose_test_data_differ_in_length_are_refused(tmp_path):
+    folders = [lenet(tmp_path / "a"), lenet(tmp_path / "b")]
+    shutil.rmtree(folders[1] / "digits_test_lmdb")
+    make_database(folders[1] / "digits_test_lmdb", 90, np.random.default_rng(1))
+    machine_file(tmp_path, 2)
+    same = (f"-machinefile={tmp_path}/machines", "-log_dir=logs")
+    flags = [(*same, f"-worker_id={number}") for number in range(2)]
+    codes, outputs = run_hosts(tmp_path, flags, [{}, {}], folders)
+    assert codes == [EXIT_INPUT, EXIT_INPUT], outputs
+    assert "test net #0, layer 'mnist' (Data)" in outputs[1]
+    assert "this worker (rank 1) finds 90 records" in outputs[1]
 
 
 def test_mpi_connects_hosts_too(one):
