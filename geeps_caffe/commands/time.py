@@ -120,8 +120,8 @@ class Stopwatch:
 
     net: PlannedNet
     seconds: dict[str, dict[int, float]] = field(init=False)  # direction, node
-    _running: tuple[str, int] | None = field(init=False, default=None)
     _since: float = field(init=False, default=0.0)
+    _owners: list[tuple[int, bool]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.reset()
@@ -135,23 +135,15 @@ class Stopwatch:
         self.net.follow_sources()
         executor = self.net.executor
         executor.begin(0, np.arange(1, dtype=np.int64))
-        self._running = None
-        executor.run(self._begins)
-        self._ended(time.perf_counter())
+        self._owners = executor.plan.owners()
+        self._since = time.perf_counter()
+        executor.run(lambda *_: True, self._ended)
 
-    def _begins(self, position: int, instruction: Instruction) -> bool:
-        """Called before each instruction, so after the one before it."""
+    def _ended(self, position: int, instruction: Instruction) -> None:
+        """Called after each instruction."""
         del instruction
         self.net.executor.device.synchronise()
         now = time.perf_counter()
-        self._ended(now)
-        program = self.net.program
-        backward = position >= program.backward_start
-        direction = "backward" if backward else "forward"
-        self._running, self._since = (direction, program.owners[position]), now
-        return True
-
-    def _ended(self, now: float) -> None:
-        if self._running is not None:
-            direction, node = self._running
-            self.seconds[direction][node] += now - self._since
+        node, backward = self._owners[position]
+        self.seconds["backward" if backward else "forward"][node] += now - self._since
+        self._since = now

@@ -73,9 +73,10 @@ class _Sizes:
     _last: dict[str, _Size] = field(default_factory=dict)
     _by_node: dict[tuple[str, int], _Size] = field(default_factory=dict)
     _watched: dict[str, str] = field(default_factory=dict)  # array -> value
+    _owners: list[tuple[int, bool]] = field(init=False)
 
     def __post_init__(self) -> None:
-        program = self.net.program
+        program, self._owners = self.net.program, self.net.executor.plan.owners()
         for arrays in (program.data, program.diff):
             for value, name in arrays.items():
                 array: str | None = name
@@ -93,7 +94,7 @@ class _Sizes:
             self._called(instruction)
             return
         net, executor = self.net, self.net.executor
-        owner = net.program.owners[executor.plan.origin[position]]
+        owner = self._owners[position][0]
         for name in instruction.writes:
             if name in self._watched or name.endswith(".diff"):
                 size = _size(self._present(name, position))

@@ -15,18 +15,17 @@ class LayerTimes:
 
     def step(self, net: PlannedNet, first: bool) -> None:
         """One batch forward and backward, with a look at the clock after each call."""
-        program = net.program
+        owners = net.executor.plan.owners()
         last = time.perf_counter()
 
         def after(position: int, instruction: Instruction) -> None:
             nonlocal last
             now = time.perf_counter()
-            origin = net.executor.plan.origin[position]
-            node = net.graph.nodes[program.owners[origin]]
-            what = "forward" if origin < program.backward_start else "backward"
+            index, backward = owners[position]
+            what = "backward" if backward else "forward"
             if isinstance(instruction, Table | Clock):
                 what = "tables"
-            times = self.seconds.setdefault(node.name, {})
+            times = self.seconds.setdefault(net.graph.nodes[index].name, {})
             times[what] = times.get(what, 0.0) + now - last
             last = now
 

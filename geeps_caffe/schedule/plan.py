@@ -37,6 +37,18 @@ class Plan:
     #: For each instruction, its position in program.instructions; -1 for swaps.
     origin: tuple[int, ...]
 
+    def owners(self) -> list[tuple[int, bool]]:
+        """For each instruction the node that it serves, and whether in backward.
+
+        A swap counts for the instruction before it.
+        """
+        program, found = self.program, []
+        last = next((origin for origin in self.origin if origin >= 0), 0)
+        for origin in self.origin:
+            last = origin if origin >= 0 else last
+            found.append((program.owners[last], last >= program.backward_start))
+        return found
+
     @property
     def moved_bytes(self) -> int:
         """Bytes that swaps move in one step, both ways."""

@@ -6,13 +6,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.param_cache import ParamCache
 from geeps_caffe.errors import PlanError
+from geeps_caffe.execution.reports import BlobMean, ParamNorms
+from geeps_caffe.execution.timing import LayerTimes
+from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.schedule.check import check_plan
 from geeps_caffe.schedule.instructions import SwapIn
-from tests.execution.made_up_jobs import LSTM, parsed_net, read_net, solve, without_data
+from tests.execution.made_up_jobs import (
+    LSTM,
+    parsed_net,
+    read_net,
+    solve,
+    solver_text,
+    without_data,
+)
 from tests.schedule.large_model import inner_products
+from tests.schedule.test_recompute import NET
 
 LENET = Path(__file__).parents[2] / "models" / "lenet" / "train_val.prototxt"
 BASE = RunSettings(seed=1, poison=True)
@@ -97,6 +109,39 @@ def test_test_nets_take_their_params_from_the_cache_too():
     text = "test_iter: 1 test_interval: 1 test_initialization: true"
     settings = replace(BASE, param_cache=ParamCache(), costs="k20c")
     check_any_budget(source, settings, more=text, factors=(1.2,))
+
+
+def repeating(**more):
+    """A trainer in whose plan cheap layers run forward twice, and what it reports."""
+    text = NET.replace("Input", "DummyData").replace("input_param", "dummy_data_param")
+    text = text.replace(
+        "} shape", '} data_filler { type: "gaussian" } data_filler {} shape', 1
+    )
+    solver = solver_text(parsed_net(text), "debug_info: true display: 1")
+    document = prototxt.parse_solver(solver, "solver.prototxt")
+    settings, told = replace(BASE, engine="onednn", **more), []
+    trainer = Trainer(document.message, "", settings, told.append, document=document)
+    return trainer, told
+
+
+def test_debug_info_and_times_are_of_the_layers_that_run_twice():
+    free, wanted = repeating()
+    least = free.net.executor.plan.least_bytes
+    free.step(2)
+    tight, found = repeating(memory=least, costs="h200")
+    plan = tight.net.executor.plan
+    assert len(plan.program.instructions) > len(tight.net.program.instructions)
+    tight.step(2)
+    assert [r for r in found if isinstance(r, BlobMean | ParamNorms)] == [
+        r for r in wanted if isinstance(r, BlobMean | ParamNorms)
+    ]
+    times = LayerTimes()
+    times.step(tight.net, first=True)
+    assert set(times.seconds["relu1"]) == {"forward", "backward"}
+    assert set(times.seconds["in"]) == {"forward"}
+    assert set(times.seconds["conv2"]) == {"forward", "backward", "tables"}
+    for trainer in (free, tight):
+        trainer.close()
 
 
 def test_a_budget_that_can_not_be_kept_names_the_largest_steps():

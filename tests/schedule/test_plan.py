@@ -103,6 +103,16 @@ def test_within_a_budget_storages_take_turns_and_leave():
     assert plan.arena_bytes == 1536
 
 
+def test_each_instruction_serves_a_layer_and_a_swap_what_came_before_it():
+    plan = plan_of(CHAIN, budget=1536)
+    names = [node.name for node in graph_of(CHAIN).nodes]
+    served = [f"{names[i]}{'*' * back}" for i, back in plan.owners()]
+    assert len(served) == len(plan.instructions)
+    forward = "a a a a b c c d d d d loss loss"
+    backward = "loss* loss* d* d* d* d* d* c* c* b* a* a* a* a* a* a* a*"
+    assert served == [*forward.split(), *backward.split()]
+
+
 def test_a_plan_without_a_budget_moves_nothing():
     plan = plan_of(LENET, share=True)
     assert plan.moved_bytes == 0
