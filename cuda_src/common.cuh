@@ -39,30 +39,32 @@ __device__ inline Place place_of(long long i, long long middle,
 }
 
 struct Add {
-  static __device__ inline float of(float a, float b) { return a + b; }
+  template <typename Value>
+  static __device__ inline Value of(Value a, Value b) { return a + b; }
 };
 
 struct Greater {
-  static __device__ inline float of(float a, float b) { return a > b ? a : b; }
+  template <typename Value>
+  static __device__ inline Value of(Value a, Value b) { return a > b ? a : b; }
 };
 
 // The values of all threads of the block, combined in a fixed order; every thread
 // gets the result.  At most 1024 threads, all of which must call it.
-template <typename Combine>
-__device__ inline float block_combine(float value) {
-  __shared__ float values[1024];
-  __shared__ float firsts[32];
+template <typename Combine, typename Value>
+__device__ inline Value block_combine(Value value) {
+  __shared__ Value values[1024];
+  __shared__ Value firsts[32];
   int thread = threadIdx.x, threads = blockDim.x;
   values[thread] = value;
   __syncthreads();
   if (thread < 32 && thread < threads) {
-    float mine = values[thread];
+    Value mine = values[thread];
     for (int other = thread + 32; other < threads; other += 32)
       mine = Combine::of(mine, values[other]);
     firsts[thread] = mine;
   }
   __syncthreads();
-  float all = firsts[0];
+  Value all = firsts[0];
   for (int other = 1; other < 32 && other < threads; ++other)
     all = Combine::of(all, firsts[other]);
   __syncthreads();
@@ -70,6 +72,10 @@ __device__ inline float block_combine(float value) {
 }
 
 __device__ inline float block_sum(float value) {
+  return block_combine<Add>(value);
+}
+
+__device__ inline double block_sum(double value) {
   return block_combine<Add>(value);
 }
 

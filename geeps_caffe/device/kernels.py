@@ -36,6 +36,7 @@ ELEMENTS: Mapping[str, tuple[str, ...]] = {
     "long long": ("int64",),
     "unsigned": ("uint32",),
     "float": ("float32",),
+    "double": ("float64",),
     "unsigned char": ("uint8", "bool"),
 }
 

@@ -67,6 +67,15 @@ def test_no_plan_changes_a_bit(make, cache, costs):
     assert plans[0].moved_bytes > 0
 
 
+@pytest.mark.parametrize("make", [planners.lenet, planners.lstm])
+def test_gradients_are_clipped_alike_wherever_the_tables_lie(make):
+    """On the device, as in the run that this compares with, or in host memory."""
+    settings = replace(
+        planners.BASE, engine="cuda", param_cache=planners.CACHES["swapped"]
+    )
+    planners.check_any_budget(make(), settings, 3, (1.3,), "clip_gradients: 0.1")
+
+
 def test_what_a_filter_leaves_is_swapped_with_what_is_not_in_use_behind_it():
     source = parsed_net(FILTERED)
     settings = replace(planners.BASE, engine="cuda")
