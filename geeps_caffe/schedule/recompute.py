@@ -9,6 +9,7 @@ results then end with forward, and the second ones begin where they are needed.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from geeps_caffe.errors import PlanError
 from geeps_caffe.schedule.costs import CostModel, Costs
 from geeps_caffe.schedule.instructions import (
     Accumulate,
@@ -47,6 +48,9 @@ def best_recomputed(
 ) -> Plan:
     """The plan with as much recomputed as makes its step fastest.
 
+    What is computed again may need more than the budget, where the program as it is
+    does not: results of both times take part in one instruction, say.
+
     Args:
         nodes: those whose forward may run twice.
         budget: bytes of the arena.
@@ -63,7 +67,10 @@ def best_recomputed(
         if passes in tried:
             continue
         tried.add(passes)
-        plan = make_plan(recomputed(program, passes), budget, planner=planner)
+        try:
+            plan = make_plan(recomputed(program, passes), budget, planner=planner)
+        except PlanError:
+            continue
         found = simulate(plan, model(plan.program))
         if found.seconds < seconds:
             best, seconds = plan, found.seconds
