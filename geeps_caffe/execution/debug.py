@@ -11,7 +11,6 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.reports import BlobMean, ParamNorms
 from geeps_caffe.graph.graph import Node
-from geeps_caffe.layers.base import first_elements
 from geeps_caffe.schedule.instructions import Instruction, Table
 
 #: Told the position in the plan of an instruction that has run, and the instruction.
@@ -105,11 +104,10 @@ class _Sizes:
 
     def _present(self, name: str, position: int) -> Array:
         """What an instruction has written; of values of no fixed shape no more."""
-        array, executor = self.net.executor.during(name, position), self.net.executor
-        value = self._watched.get(name)
-        if value in self.net.program.dynamic:
-            return first_elements(array, executor.shape(value))
-        return array
+        executor, value = self.net.executor, self._watched.get(name, "")
+        varies = value in self.net.program.dynamic
+        shape = executor.shape(value) if varies else None
+        return executor.during(name, position, shape)
 
     def _called(self, call: Table) -> None:
         """Params are read now: from the table's memory, which the arena may copy yet.

@@ -22,10 +22,10 @@ class PlanArrays:
 
     def value(self, blob_value: str) -> Array:
         """A value's data after the step, in its plain shape."""
-        found = self.plain(self.plan.program.data[blob_value])
-        if blob_value in self.plan.program.dynamic:
-            return first_elements(found, self.shape(blob_value))
-        return found
+        program = self.plan.program
+        name = program.data[blob_value]
+        shape = self.shape(blob_value) if blob_value in program.dynamic else None
+        return self._plain(name, self.memory.after(name), shape)
 
     def shape(self, blob_value: str) -> Shape:
         """A value's shape after the step."""
@@ -39,14 +39,19 @@ class PlanArrays:
         """Whether `plain` shows the memory itself, which may then be written."""
         return self.device.on_host and self.plan.program.arrays[name].layout.plain
 
-    def during(self, name: str, position: int) -> Array:
-        """An array as instruction `position` leaves it, as `plain` shows it."""
-        return self._plain(name, self.memory.view(name, position))
+    def during(self, name: str, position: int, shape: Shape | None = None) -> Array:
+        """An array as instruction `position` leaves it, as `plain` shows it.
 
-    def _plain(self, name: str, memory: Array) -> Array:
+        Its first elements in `shape`, if that is known only at run time.
+        """
+        return self._plain(name, self.memory.view(name, position), shape)
+
+    def _plain(self, name: str, memory: Array, shape: Shape | None = None) -> Array:
         array = self.plan.program.arrays[name]
         if array.layout.plain:
-            return self.device.to_host(memory)
+            used = memory if shape is None else first_elements(memory, shape)
+            return self.device.to_host(used)
+        assert shape is None, "arrays of run-time shapes are plain"
         copy = np.empty(array.shape, array.dtype)
         self._reorder(name, (memory, array.layout), (copy, _plain_layout(array)))
         return copy

@@ -76,10 +76,11 @@ def test_gradients_are_clipped_alike_wherever_the_tables_lie(make):
     planners.check_any_budget(make(), settings, 3, (1.3,), "clip_gradients: 0.1")
 
 
-def test_what_a_filter_leaves_is_swapped_with_what_is_not_in_use_behind_it():
+@pytest.mark.parametrize("more", ["", "debug_info: true display: 1"])
+def test_what_a_filter_leaves_is_swapped_with_what_is_not_in_use_behind_it(more):
     source = parsed_net(FILTERED)
     settings = replace(planners.BASE, engine="cuda")
-    plans = planners.check_any_budget(source, settings)
+    plans = planners.check_any_budget(source, settings, more=more)
     dynamic = {plans[0].program.arrays[name].storage for name in ("t1", "t2")}
     moved = {e.storage for e in plans[0].instructions if isinstance(e, SwapOut)}
     assert dynamic <= moved
