@@ -23,6 +23,7 @@ from prototxt.mixed import mixed_formats
 from prototxt.parse import Parsed, parse
 from prototxt.schema import Message, MessageClass, NetParameter, SolverParameter
 from prototxt.source import Source
+from prototxt.unheeded import unheeded_of_net, unheeded_of_solver
 from prototxt.upgrade import INPUT_LAYER, Upgraded, canonical_type, upgrade_net
 from prototxt.upgrade.solver import upgrade_solver
 from prototxt.upgrade.transforms import FIELDS
@@ -80,7 +81,9 @@ def parse_net(text: str, name: str = "<text>") -> Document:
     except PrototxtError as error:
         raise _placed(error, source, parsed, "input", "layers") from error
     document = _upgraded(document, upgraded)
-    return document.with_warnings(*_ignored_transforms(document))
+    return document.with_warnings(
+        *_ignored_transforms(document), *unheeded_of_net(document)
+    )
 
 
 def parse_mixed_net(text: str, name: str = "<text>") -> Message:
@@ -114,9 +117,10 @@ def parse_solver(text: str, name: str = "<text>") -> Document:
         raise _placed(error, source, parsed, "solver_type") from error
     if message.HasField("type"):
         message.type = canonical_type(message.type)
-    return replace(
+    document = replace(
         document, message=message, notes=tuple(notes), layer_lines=(), entries=()
     )
+    return document.with_warnings(*unheeded_of_solver(document))
 
 
 def load_text(path: FilePath) -> str:

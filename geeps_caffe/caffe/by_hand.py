@@ -1,5 +1,6 @@
 """The plan of a net that Python drives."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.schedule.program import Options
 
+_LOG = logging.getLogger(__name__)
+
 
 def plan_by_hand(
     document: Any,
@@ -21,6 +24,8 @@ def plan_by_hand(
     table_of: Mapping[str, str] | None = None,
 ) -> PlannedNet:
     """A net whose every blob stays readable and whose gradients add up."""
+    for warning in document.warnings:
+        _LOG.warning("%s", warning)
     message = document.message
     if message.HasField("state"):  # Caffe merges the net's own state in
         own = message.state

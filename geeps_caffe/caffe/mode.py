@@ -1,5 +1,6 @@
 """What pycaffe sets for the whole process: mode, device, seed; and our engine."""
 
+import logging
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -7,6 +8,7 @@ from geeps_caffe.engines.table import count_gpus
 from geeps_caffe.errors import UsageError
 from geeps_caffe.layers import LAYERS
 
+_LOG = logging.getLogger(__name__)
 TRAIN = 0
 TEST = 1
 
@@ -39,7 +41,9 @@ def set_mode_cpu() -> None:
 
 
 def set_mode_gpu() -> None:
-    """Compute on the GPU, where there is one."""
+    """Compute on the GPU; where there is none that can be used, a warning says so."""
+    if not count_gpus():
+        _LOG.warning("set_mode_gpu, but there is no usable GPU: computing on the CPU")
     MODE.gpu = True
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import geeps_caffe as caffe
+from geeps_caffe.device.backend import gpu_names
 from geeps_caffe.errors import GraphError, InputError, UsageError
 
 NET = """
@@ -302,3 +303,22 @@ def test_a_net_that_shares_params_keeps_inputs_blobs_and_hooks(tmp_path, engine,
     np.testing.assert_array_equal(other.forward()["ip"], wanted)
     np.testing.assert_array_equal(blob.data, wanted)
     assert called
+
+
+def test_what_a_net_may_not_mean_is_logged(tmp_path, caplog):
+    path = tmp_path / "net.prototxt"
+    path.write_text(
+        'layer { name: "data" type: "Input" top: "x" '
+        "input_param { shape { dim: 2 dim: 3 } } }\n"
+        'layer { name: "bn" type: "BatchNorm" bottom: "x" top: "x" '
+        "batch_norm_param { scale_bias: true } }"
+    )
+    caffe.Net(str(path), caffe.TRAIN)
+    assert f"{path}:2: layer 'bn': batch_norm_param.scale_bias is a" in caplog.text
+
+
+def test_the_mode_of_a_gpu_that_is_not_there_is_told(caplog):
+    if not gpu_names():
+        caffe.set_mode_gpu()
+        caffe.set_mode_cpu()
+        assert "no usable GPU: computing on the CPU" in caplog.text
