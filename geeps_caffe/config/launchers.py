@@ -13,6 +13,7 @@ _VARIABLES = (
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),  # MPICH, Intel MPI
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE"),  # srun
 )
+_BY_HAND = _VARIABLES[0][:2]
 #: This process's number among those of its host, and how many those are.
 _LOCAL = (
     ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
@@ -47,7 +48,21 @@ def launched(environ: Mapping[str, str], port: int | None = None) -> Launched | 
     for names in _VARIABLES:
         if names[0] in environ and names[1] in environ:
             return _launched(names, environ, port)
+        if names[:2] == _BY_HAND:
+            _check_half(environ)
     return None
+
+
+def _check_half(environ: Mapping[str, str]) -> None:
+    """Refuse half of the pair that is set by hand: all would train alone."""
+    rank, size = _BY_HAND
+    alone = environ.get(size, "1") == "1"
+    for name, other in ((rank, size), (size, rank)):
+        if name in environ and not (name == size and alone):
+            raise UsageError(
+                f"{name} is {environ[name]!r}, but {other} is not set: set both, or "
+                f"unset {name} to train alone"
+            )
 
 
 def local_number(environ: Mapping[str, str]) -> tuple[int, int]:
@@ -84,15 +99,23 @@ def _launched(
             "not where the first one is; set MASTER_ADDR (and MASTER_PORT), or give "
             "-machinefile"
         )
-    given = environ.get("MASTER_PORT", "")
-    found = port or (int(given) if given.isdecimal() else _port(environ))
-    return Launched(rank, ranks, master, found)
+    return Launched(rank, ranks, master, port or _given_port(environ))
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:
-    if not environ[name].isdecimal():
+    if not re.fullmatch("[0-9]+", environ[name]):
         raise UsageError(f"{name} is {environ[name]!r}; expected a number")
     return int(environ[name])
+
+
+def _given_port(environ: Mapping[str, str]) -> int:
+    """Where the first rank listens."""
+    if not environ.get("MASTER_PORT"):
+        return _port(environ)
+    port = _number(environ, "MASTER_PORT")
+    if not 0 < port < 65536:
+        raise UsageError(f"MASTER_PORT is {port}; expected 1 to 65535")
+    return port
 
 
 def _first_node(environ: Mapping[str, str]) -> str:

@@ -1,5 +1,7 @@
 """Machine files: one host a line, as GeePS and pdsh have them."""
 
+import ipaddress
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +10,11 @@ from pathlib import Path
 from geeps_caffe.errors import InputError, UsageError
 
 BASE_PORT = 9090  # GeePS's
+#: A number of IPv6, in brackets or without a port; or a name, which begins with no -.
+_LINE = re.compile(
+    r"(?:\[(?P<boxed>[^]]*)\]|(?P<bare>[^:]*:[^:]*:[^]]*)$|(?P<name>\w[\w.-]*))"
+    r"(?::(?P<port>[0-9]+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -21,20 +28,31 @@ class Machine:
 def read_machine_file(path: str, base_port: int = BASE_PORT) -> tuple[Machine, ...]:
     """The machines in a file: `host` or `host:port`, comments after #.
 
-    A host that is named again gets the next port, so that several agents can be on it.
+    A number of IPv6 stands in brackets, where a port follows. A host that is named
+    again gets the next port, so that several agents can be on it.
 
     Raises:
-        InputError: it can't be read, names nobody, or has a line that is no host.
+        InputError: it can't be read, names nobody, has a line that is no host, or one
+            port of a host twice.
     """
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: can't read the machine file: {error}") from error
     found: list[Machine] = []
+    places: dict[Machine, str] = {}
     for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if text:
-            found.append(_machine(text, f"{path}:{number}", base_port, found))
+        text, place = line.partition("#")[0].strip(), f"{path}:{number}"
+        if not text:
+            continue
+        machine = _machine(text, place, base_port, found)
+        if machine in places:
+            raise InputError(
+                f"{place}: {machine.name} has port {machine.port} in {places[machine]} "
+                "too; give each agent its own, as NAME:PORT"
+            )
+        places[machine] = place
+        found.append(machine)
     if not found:
         raise InputError(f"{path}: no host in this machine file; give one a line")
     return tuple(found)
@@ -43,13 +61,24 @@ def read_machine_file(path: str, base_port: int = BASE_PORT) -> tuple[Machine, .
 def _machine(
     text: str, place: str, base_port: int, before: Sequence[Machine]
 ) -> Machine:
-    name, colon, port = text.rpartition(":")
-    if not colon or ":" in name:  # no port, or an IPv6 address
-        same = sum(machine.name == text for machine in before)
-        name, port = text, str(base_port + same)
-    if not port.isdecimal() or not 0 < int(port) < 65536 or len(name.split()) != 1:
+    found = _LINE.fullmatch(text)
+    number = found and (found["boxed"] or found["bare"])
+    if not found or (number and not _is_ipv6(number)):
         raise InputError(f"{place}: {text!r} is no host; expected NAME or NAME:PORT")
-    return Machine(name, int(port))
+    name = number or found["name"]
+    same = sum(machine.name == name for machine in before)
+    port = int(found["port"] or base_port + same)
+    if not 0 < port < 65536:
+        raise InputError(f"{place}: {text!r}: {port} is no port; expected 1 to 65535")
+    return Machine(name, port)
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def own_line(machines: Sequence[Machine], given: int | None) -> int:

@@ -82,7 +82,7 @@ def read_ps_config(path: str) -> PsConfig:
         InputError: it can't be read, or has unknown keys or values that are none.
     """
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: can't read the ps_config: {error}") from error
     config, faults = PsConfig(), []
@@ -95,6 +95,8 @@ def read_ps_config(path: str) -> PsConfig:
         try:
             if not equals:
                 raise InputError(f"{text!r}; expected key = value")
+            if key in places:
+                raise InputError(f"{key} was given in {places[key]}; give it once")
             config = _with(config, key, value)
             places[key] = place
         except InputError as error:
@@ -143,7 +145,7 @@ def _number(least: int) -> Callable[[str, str], int]:
     def read(key: str, value: str) -> int:
         try:
             number = int(float(value)) if "e" in value.lower() else int(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # 1e999 is infinite
             raise InputError(f"{key} is {value!r}; expected a whole number") from None
         if number < least:
             raise InputError(f"{key} is {number}; it must be at least {least}")

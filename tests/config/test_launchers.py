@@ -25,6 +25,9 @@ MASTER = {"MASTER_ADDR": "a", "MASTER_PORT": "1234"}
             Launched(3, 8, "n03", 77),
         ),
         ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+        ({"WORLD_SIZE": "1"}, None),
+        ({"SLURM_NTASKS": "4"}, None),  # of salloc, whose shell is no task
+        ({"SLURM_PROCID": "0"}, None),  # of sbatch, without -n
         ({}, None),
     ],
 )
@@ -46,6 +49,14 @@ def test_processes_of_one_host_need_no_address_and_share_a_port():
         ({"RANK": "0", "WORLD_SIZE": "2"}, "set MASTER_ADDR"),
         ({"RANK": "2", "WORLD_SIZE": "2", **MASTER}, "RANK=2 is not a rank"),
         ({"RANK": "x", "WORLD_SIZE": "2", **MASTER}, "RANK is 'x'"),
+        ({"RANK": "1", "WORLD_SIZE": "2", **MASTER, "MASTER_PORT": "x"}, "PORT is 'x'"),
+        ({"RANK": "1", "WORLD_SIZE": "2", **MASTER, "MASTER_PORT": "0"}, "PORT is 0;"),
+        (
+            {"RANK": "1", "WORLD_SIZE": "2", **MASTER, "MASTER_PORT": "70000"},
+            "MASTER_PORT is 70000; expected 1 to 65535",
+        ),
+        ({"RANK": "1", **MASTER}, "RANK is '1', but WORLD_SIZE is not set"),
+        ({"WORLD_SIZE": "2", **MASTER}, "WORLD_SIZE is '2', but RANK is not set"),
     ],
 )
 def test_contradictions_are_refused(environ, message):

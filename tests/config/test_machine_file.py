@@ -29,7 +29,50 @@ def test_a_line_is_a_host_and_a_repeated_host_has_the_next_port(read):
     )
 
 
-@pytest.mark.parametrize("text", ["", "# nobody\n", "h0:x\n", "h0 slots=2\n"])
+def test_files_of_other_systems_and_numbers_of_ipv6_are_read(read):
+    assert read(
+        "\ufeffh0\r\n  h1:7 \r\n[::1]:8\n[::1]\nfe80::1%eth0\n10.0.0.1:9\n"
+    ) == (
+        Machine("h0", 9090),
+        Machine("h1", 7),
+        Machine("::1", 8),
+        Machine("::1", 9091),
+        Machine("fe80::1%eth0", 9090),
+        Machine("10.0.0.1", 9),
+    )
+
+
+@pytest.mark.parametrize("text", ["h:1\nh:1\n", "h\nh\nh:9091\n", "[::1]:5\n[::1]:5\n"])
+def test_a_port_that_two_agents_would_have_is_refused_with_both_lines(read, text):
+    with pytest.raises(InputError, match=r"machines:\d: .* in .*machines:\d too"):
+        read(text)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_port_that_is_none_is_refused(read, port):
+    with pytest.raises(InputError, match=f"{port} is no port; expected 1 to 65535"):
+        read(f"h0:{port}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nobody\n",
+        "h0:x\n",
+        "h0 slots=2\n",
+        "a,b\n",
+        "a:b:c\n",
+        "-x\n",
+        "a\x00\n",
+        "[a]\n",
+        "[::1\n",
+        "http://a\n",
+        "*\n",
+        ":9090\n",
+        "a:\n",
+    ],
+)
 def test_files_without_hosts_are_refused(read, text):
     with pytest.raises(InputError, match="machines"):
         read(text)

@@ -76,6 +76,17 @@ def test_all_faults_are_told_with_their_lines(read):
     assert ":5: 'nonsense'; expected key = value" in lines[3]
 
 
+def test_files_of_other_systems_are_read(read):
+    assert read("\ufeffslack = 1 \r\nnum_channels=2\r\n") == PsConfig(1, 2)
+
+
+def test_a_key_that_is_given_twice_and_a_number_without_end_are_refused(read):
+    with pytest.raises(InputError, match=r":3: slack was given in .*ps_config:1; give"):
+        read("slack=0\ndebug=0\nslack=1\n")
+    with pytest.raises(InputError, match="slack is '1e999'; expected a whole number"):
+        read("slack=1e999\n")
+
+
 def test_the_values_as_flags(tmp_path):
     path = tmp_path / "ps_config"
     path.write_text("slack=2\nmulti_table=0\ngpu_memory_capacity=5000\n")
