@@ -99,6 +99,7 @@ def _launched(
             "not where the first one is; set MASTER_ADDR (and MASTER_PORT), or give "
             "-machinefile"
         )
+    master = master.removeprefix("[").removesuffix("]")  # of a number of IPv6
     return Launched(rank, ranks, master, port or _given_port(environ))
 
 

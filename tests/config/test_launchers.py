@@ -24,6 +24,10 @@ MASTER = {"MASTER_ADDR": "a", "MASTER_PORT": "1234"}
             },
             Launched(3, 8, "n03", 77),
         ),
+        (
+            {"RANK": "1", "WORLD_SIZE": "2", **MASTER, "MASTER_ADDR": "[::1]"},
+            Launched(1, 2, "::1", 1234),
+        ),
         ({"RANK": "0", "WORLD_SIZE": "1"}, None),
         ({"WORLD_SIZE": "1"}, None),
         ({"SLURM_NTASKS": "4"}, None),  # of salloc, whose shell is no task

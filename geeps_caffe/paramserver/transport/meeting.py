@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from geeps_caffe.errors import ParameterServerError, PeerLost, UsageError
+from geeps_caffe.errors import InputError, ParameterServerError, PeerLost, UsageError
 from geeps_caffe.paramserver.hosts.passport import NO_PASSPORT
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Doorman
@@ -53,6 +53,7 @@ def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
     Raises:
         PeerLost: not all came in time; the missing ones are named.
         UsageError: a key is needed, or the port is taken.
+        InputError: the first one's name is not known, or there is no way to it.
     """
     if key is None and not meeting.master.loopback and not meeting.trusted:
         raise UsageError(
@@ -60,6 +61,7 @@ def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
             "one with 'geeps-caffe keygen FILE', copy it to all hosts, and give -key "
             "FILE"
         )
+    meeting.master.check()
     context = zmq_module().Context()
     try:
         if meeting.host == 0:
@@ -102,6 +104,7 @@ def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
     zmq = zmq_module()
     door = context.socket(zmq.ROUTER)
     door.maxmsgsize = LONGEST
+    door.ipv6 = True
     if key is not None:
         door.curve_server = True
         door.curve_publickey, door.curve_secretkey = key.public, key.secret
@@ -139,6 +142,7 @@ def _ask_over(
     line: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
 ) -> Met:
     line.maxmsgsize = 1 << 20
+    line.ipv6 = True
     if key is not None:
         line.curve_serverkey = key.public
         line.curve_publickey, line.curve_secretkey = key.public, key.secret
@@ -162,14 +166,19 @@ def _own_address(meeting: Meeting) -> Address:
     """This machine as the first one sees it, and a port that is free now."""
     master = meeting.master
     family = socket.getaddrinfo(master.name, master.port)[0][0]
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((master.name, master.port))
-        name = str(probe.getsockname()[0])
-    return Address(name, _free_port(name))
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((master.name, master.port))
+            name = str(probe.getsockname()[0])
+    except OSError as error:
+        raise InputError(
+            f"there is no way from here to rank 0 at {master.name}: {error.strerror}"
+        ) from error
+    return Address(name, _free_port(name, family))
 
 
-def _free_port(name: str) -> int:
-    with socket.socket() as free:
+def _free_port(name: str, family: int = socket.AF_INET) -> int:
+    with socket.socket(family) as free:
         free.bind((name, 0))
         return int(free.getsockname()[1])
 

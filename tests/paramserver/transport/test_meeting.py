@@ -1,11 +1,12 @@
 """Processes that know only where the first one is."""
 
 import random
+import socket
 import threading
 
 import pytest
 
-from geeps_caffe.errors import PeerLost, UsageError
+from geeps_caffe.errors import InputError, PeerLost, UsageError
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.keys import make_key
 from geeps_caffe.paramserver.transport.meeting import Meeting, meet
@@ -14,8 +15,8 @@ from tests.paramserver.hosts.test_launch_host import free_ports
 zmq = pytest.importorskip("zmq")
 
 
-def all_meet(hosts, present, seconds, key=None):
-    master = Address("127.0.0.1", free_ports(1)[0])
+def all_meet(hosts, present, seconds, key=None, name="127.0.0.1"):
+    master = Address(name, free_ports(1)[0])
     found = {}
 
     def go(host):
@@ -40,6 +41,23 @@ def test_all_know_all_afterwards(keyed):
     assert found[0] == found[1] == found[2]
     assert found[0].counts == (1, 2, 3)
     assert len({address.port for address in found[0].addresses}) == 3
+
+
+def test_they_meet_at_a_number_of_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("there is no IPv6 here")
+    found = all_meet(2, range(2), 20.0, name="::1")
+    assert {address.name for address in found[1].addresses} == {"::1"}
+
+
+@pytest.mark.parametrize("host", [0, 1])
+def test_a_first_one_whose_name_is_not_known_is_told_at_once(host):
+    master = Address("no.such.host.invalid", 9090)
+    with pytest.raises(InputError, match="is not known: "):
+        meet(Meeting(host, 2, master, 1, trusted=True), None, 20.0)
 
 
 def test_who_does_not_come_is_named_to_all():
