@@ -66,10 +66,15 @@ class Machine:
         return self.current[-1].capture is not None
 
     def pin(self, start, stop):
-        """Host memory that the copy engines reach, with nothing known of its bytes."""
+        """Host memory that the copy engines reach."""
         self.pinned[start] = stop
-        if self.order:
+
+    def unpin(self, start):
+        """It is given back; who gets it next has nothing to do with what it held."""
+        stop = self.pinned.pop(start, None)
+        if stop is not None and self.order:
             self.order.freed.append((start, stop))
+        return stop
 
     def is_pinned(self, start, stop):
         """Whether all of a span of host memory is."""
@@ -235,7 +240,7 @@ class Runtime:
         self.machine.pin(ptr, ptr + size)
 
     def hostUnregister(self, ptr):
-        if self.machine.pinned.pop(ptr, None) is None:
+        if self.machine.unpin(ptr) is None:
             raise RuntimeError("cudaErrorHostMemoryNotRegistered")
 
     def getDeviceProperties(self, device):

@@ -137,7 +137,7 @@ def _cuda(machine):
         block = Pinned(size)
         start = np.frombuffer(block, np.uint8).ctypes.data
         machine.pin(start, start + size)
-        weakref.finalize(block, machine.pinned.pop, start, None).atexit = False
+        weakref.finalize(block, machine.unpin, start).atexit = False
         return block
 
     def get_cublas_handle():

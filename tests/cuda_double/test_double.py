@@ -81,9 +81,13 @@ def test_memory_that_is_given_back_is_forgotten(double):
     device.synchronise()
     order = double.machine.order
     assert all(run.left for run in order._runs([(place, place + 64)]))
-    del block
+    device.bind_copy_out(block, host)()
+    there = host.ctypes.data
+    assert all(run.left for run in order._runs([(there, there + 64)]))
+    del block, host
     double.zeros(1)[...] = 0
-    assert not any(run.left for run in order._runs([(place, place + 64)]))
+    for start in (place, there):
+        assert not any(run.left for run in order._runs([(start, start + 64)]))
 
 
 # -- capture -----------------------------------------------------------------------
