@@ -57,12 +57,26 @@ def build_graph(
         for i, spec in enumerate(message.layer)
         if included(spec, state)
     ]
+    if not placed:
+        raise GraphError(_without_layers(source, state))
     base = setting or Setting()
     base = replace(base, phase=state.phase, level=state.level, stages=state.stages)
     builder = _Builder(base, dict(input_shapes or {}))
     for entry in insert_splits(with_clip_shapes(without_scratch_tops(placed))):
         builder.add(entry)
     return builder.graph(message.name, state.phase, message.force_backward)
+
+
+def _without_layers(source: Source, state: NetState) -> str:
+    where = f"{source.path}: " if source.path else ""
+    count = len(source.message.layer)
+    if not count:
+        return f"{where}the net has no layers; is this the right file, and whole?"
+    stages = f", stages {' '.join(state.stages)}" if state.stages else ""
+    return (
+        f"{where}the net has no layers in phase {state.phase} (level {state.level}"
+        f"{stages}); include and exclude rules leave all {count} out"
+    )
 
 
 def reshape_graph(graph: Graph, input_shapes: InputShapes) -> Graph:

@@ -177,3 +177,18 @@ def test_learnable_blobs_keep_their_shape():
         GraphError, match=r"'p/0' would have shape .5,., but it has .3,."
     ):
         reshape_graph(graph_of(INPUT + prelu), {"data": (2, 5)})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('name: "n"', "the net has no layers; is this the right file, and whole?"),
+        (
+            'layer { name: "a" type: "ReLU" include { phase: TEST } }',
+            r"no layers in phase TRAIN \(level 0\); .* rules leave all 1 out",
+        ),
+    ],
+)
+def test_a_net_without_layers_is_refused(text, said):
+    with pytest.raises(GraphError, match=said):
+        graph_of(text)
