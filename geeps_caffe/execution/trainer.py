@@ -14,6 +14,7 @@ from geeps_caffe.execution.nets import SolverNets, solver_nets
 from geeps_caffe.execution.reports import Output, Report
 from geeps_caffe.execution.saving import Saving, prepare
 from geeps_caffe.execution.smoothing import SmoothedLoss
+from geeps_caffe.execution.solver_checks import check_solver
 from geeps_caffe.execution.tester import TestNet
 from geeps_caffe.execution.training import Training, Watch
 from geeps_caffe.execution.weights import copy_weights
@@ -69,6 +70,7 @@ class Trainer:
         self.solver, self.path = solver, path
         self.settings = settings or RunSettings()
         self.report, self._requested, self._disk = report, requested, disk
+        check_solver(solver, path, document)
         if solver.snapshot:
             prepare(solver, path, self.settings.rank, disk)
         if not solver.HasField("base_lr"):

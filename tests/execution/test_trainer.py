@@ -503,3 +503,24 @@ def test_a_type_may_be_in_any_case(name):
 def test_an_unknown_type_is_named():
     with pytest.raises(InputError, match="did you mean 'Nesterov'"):
         Run('type: "Nesterof"')
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('type: "Adm"', "unknown solver type 'Adm'; did you mean 'Adam'?"),
+        ('lr_policy: "fixd"', "unknown lr_policy 'fixd'; did you mean 'fixed'?"),
+        ('lr_policy: "step"', "lr_policy 'step' needs a stepsize above 0, not 0"),
+        ("iter_size: 0", "iter_size is 0; it must be at least 1"),
+        (
+            'weight_decay: 1 regularization_type: "L3"',
+            "unknown regularization_type 'L3'",
+        ),
+    ],
+)
+def test_a_wrong_number_of_a_solver_has_its_line(line, said):
+    text = f'net: "absent.prototxt"\nbase_lr: 0.1\n{line}\nmax_iter: 1'
+    document = prototxt.parse_solver(text, "s.prototxt")
+    with pytest.raises(InputError) as error:
+        Trainer(document.message, "s.prototxt", document=document)
+    assert str(error.value).startswith(f"s.prototxt:3: {said}")
