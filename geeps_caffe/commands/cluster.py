@@ -45,6 +45,7 @@ _SHARED_FLAGS = (
     "dummy_data",
     "record",
 )
+_MOST_CHANNELS = 100  # more sockets than a process may have are soon asked for
 NO_KEY = "none"  # said on purpose, where a key would be demanded
 
 
@@ -115,8 +116,8 @@ def _key(line: CommandLine) -> ClusterKey | None:
 
 def _with_flags(line: CommandLine, cluster: Cluster) -> Cluster:
     channels = line.integer("channels")
-    if channels < 1:
-        raise UsageError(f"-channels is {channels}; give 1 or more")
+    if not 1 <= channels <= _MOST_CHANNELS:
+        raise UsageError(f"-channels is {channels}; expected 1 to {_MOST_CHANNELS}")
     return replace(
         cluster,
         channels=channels,

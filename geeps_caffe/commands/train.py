@@ -29,6 +29,7 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.paramserver import launch
 from geeps_caffe.paramserver.connect import AGENT, RANK
 from geeps_caffe.paramserver.launch import launch_host
+from geeps_caffe.paramserver.table import MOST_SLACK
 from prototxt import Document
 from prototxt.text import load_text
 
@@ -88,6 +89,11 @@ def _check(line: CommandLine) -> None:
         )
     if line.integer("workers") < 1:
         raise UsageError(f"-workers is {line.integer('workers')}; give 1 or more")
+    if not -1 <= line.integer("slack") <= MOST_SLACK:
+        raise UsageError(
+            f"-slack is {line.integer('slack')}; expected 0 to {MOST_SLACK} clocks, or "
+            "-1 for no bound"
+        )
     if memory_of(line):
         parse_amount(memory_of(line))
     check_stats(line.text("stats"))

@@ -59,11 +59,11 @@ def share(batch_size: int, rank: int, ranks: int, global_batch: bool) -> Share:
     if not global_batch:
         return Share(batch_size, rank, ranks)
     if batch_size % ranks:
-        fitting = max(ranks, batch_size // ranks * ranks)
+        less = batch_size // ranks * ranks
+        fitting = f"{less} or {less + ranks}" if less else f"{ranks}"
         raise ValueError(
             f"batch_size {batch_size} can't be divided among {ranks} workers; take "
-            f"{fitting} or {batch_size // ranks * ranks + ranks}, or give each worker "
-            "a whole batch (--batch-mode per-worker)"
+            f"{fitting}, or give each worker a whole batch (-batch_mode per-worker)"
         )
     return Share(batch_size // ranks, rank, ranks)
 

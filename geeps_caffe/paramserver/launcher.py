@@ -101,7 +101,7 @@ def _closed(agent: Agent) -> Iterator[Agent]:
 def _forwarded(crew: Workers) -> Iterator[None]:
     """Signals go to the workers; this process ends when they do."""
     before = {
-        number: signal.signal(number, lambda n, _: crew.send_signal(n))
+        number: signal.signal(number, lambda n, _: crew.pass_on(n))
         for number in FORWARDED
     }
     try:
@@ -116,6 +116,8 @@ def _exit_code(agent: Agent, crew: Workers) -> int:
         return EXIT_PARAMETER_SERVER
     if crew.first_failure is not None:
         rank, code = crew.first_failure
+        if crew.was_passed_on(-code):  # before the worker could listen to it
+            return EXIT_INTERRUPTED
         if code != EXIT_INTERRUPTED:  # a stop that was asked for is no failure
             crew.show_tail(rank)
         return code if code > 0 else EXIT_PEER_LOST

@@ -10,7 +10,7 @@ from typing import Any
 
 from geeps_caffe.config.exact import MOST_PARAMS
 from geeps_caffe.errors import InputError, ParameterServerError, unknown
-from geeps_caffe.paramserver.table import Segment, Table
+from geeps_caffe.paramserver.table import MOST_SLACK, Segment, Table
 from geeps_caffe.solvers import RULES, Hyper, Rule, find_rule
 
 ADD = "add"  # GeePS's own: workers send finished updates, the shard adds them
@@ -66,10 +66,10 @@ class Scheme:
         for table in self.tables:
             if not isinstance(table, Table):
                 raise ParameterServerError(f"{table!r} is no Table")
-            if table.slack < ASYNC:
+            if not ASYNC <= table.slack <= MOST_SLACK:
                 raise ParameterServerError(
-                    f"table {table.name!r}: slack is {table.slack}; expected 0 or more "
-                    f"clocks, or {ASYNC} for no bound"
+                    f"table {table.name!r}: slack is {table.slack}; expected 0 to "
+                    f"{MOST_SLACK} clocks, or {ASYNC} for no bound"
                 )
 
     def _check_names(self) -> None:

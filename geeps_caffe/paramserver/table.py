@@ -10,6 +10,7 @@ from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.given import whole
 
 ROW_WIDTH = 128  # elements, as in GeePS
+MOST_SLACK = 1000  # clocks; each takes an update of every worker
 
 
 @dataclass(frozen=True)

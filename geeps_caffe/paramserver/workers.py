@@ -39,6 +39,7 @@ class Workers:
         self._folder = log_folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self._logs: list[IO[bytes]] = []
+        self._passed_on: set[int] = set()  # signals of this process
         self._failed: list[int] = []  # ranks, in the order in which it was noticed
 
     def __enter__(self) -> Self:
@@ -95,6 +96,15 @@ class Workers:
     def log_path(self, rank: int) -> Path:
         """Where a rank above 0 writes."""
         return self._folder / f"rank{rank}.log"
+
+    def pass_on(self, number: int) -> None:
+        """Send all a signal that this process was sent."""
+        self._passed_on.add(number)
+        self.send_signal(number)
+
+    def was_passed_on(self, number: int) -> bool:
+        """Whether a signal that has ended a worker came from outside."""
+        return number in self._passed_on
 
     def send_signal(self, number: int) -> None:
         """To all that run."""

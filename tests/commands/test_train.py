@@ -105,6 +105,27 @@ def test_a_prototxt_as_weights_is_refused(job):
         main(["-solver=solver.prototxt", "-weights=net.prototxt"])
 
 
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("-slack=-2", "-slack is -2; expected 0 to 1000 clocks, or -1 for no bound"),
+        ("-slack=1001", "-slack is 1001; expected 0 to 1000 clocks"),
+        ("-workers=0", "-workers is 0; give 1 or more"),
+    ],
+)
+def test_numbers_that_can_not_be_are_refused(job, flag, message):
+    with pytest.raises(UsageError, match=message):
+        main(["-solver=solver.prototxt", flag])
+
+
+@pytest.mark.parametrize("channels", [0, 101])
+def test_numbers_of_channels_that_can_not_be_are_refused(job, channels):
+    (job / "machines").write_text("127.0.0.1:9\n127.0.0.1:10\n")
+    flags = ["-machinefile=machines", "-worker_id=0", f"-channels={channels}"]
+    with pytest.raises(UsageError, match=f"-channels is {channels}; expected 1 to 100"):
+        main(["-solver=solver.prototxt", *flags])
+
+
 def test_flags_go_into_the_solver(job):
     line = read_line(["-level=2", "-stage=a,b"], "train")
     state = read_solver(line, "solver.prototxt").message.train_state

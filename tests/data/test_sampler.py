@@ -28,6 +28,8 @@ def test_a_global_batch_is_divided():
 
 
 def test_a_batch_that_can_not_be_divided_is_refused_with_numbers():
+    with pytest.raises(ValueError, match=r"batch_size 2 .* 3 workers; take 3, or give"):
+        share(2, 1, 3, True)
     with pytest.raises(ValueError, match=r"batch_size 10 .* 4 workers; take 8 or 12"):
         share(10, 0, 4, True)
 

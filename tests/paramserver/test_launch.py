@@ -47,6 +47,12 @@ def expected(rule, dtype):
     return {t.name: program.client.values(t.name) for t in shared}
 
 
+def test_a_signal_before_workers_listen_is_a_stop_that_was_asked_for(tmp_path):
+    text = "import os, signal; os.kill(os.getppid(), signal.SIGTERM); signal.pause()"
+    code = launch([sys.executable, "-c", text], 2, tmp_path, LIMITS)
+    assert code == EXIT_INTERRUPTED
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rule", ["add", "SGD"])
 def test_two_processes_equal_one_and_two_runs_are_equal_to_the_bit(
