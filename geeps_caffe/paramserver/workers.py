@@ -128,7 +128,7 @@ class Workers:
             return "it closed its connection"
         self._note(rank, code)
         if code < 0:
-            return f"it was killed by {signal.Signals(-code).name}"
+            return f"it was killed by {_name(-code)}"
         where = "" if rank == 0 else f", see {self.log_path(rank)}"
         return f"it ended with exit code {code}{where}"
 
@@ -161,6 +161,12 @@ class Workers:
         lines = self.log_path(rank).read_text(errors="replace").splitlines()
         for line in lines[-TAIL_LINES:]:
             _LOG.error("rank %d: %s", rank, line)
+
+
+def _name(number: int) -> str:
+    """A signal's; most of those of real time have none."""
+    names = {int(known): known.name for known in signal.Signals}
+    return names.get(number, f"signal {number}")
 
 
 def _cores() -> int:

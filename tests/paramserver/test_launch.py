@@ -77,13 +77,16 @@ def output(tmp_path, capfd):
     )
 
 
-def test_a_killed_worker_ends_all_with_its_name_and_clock(tmp_path, output):
-    assert run(tmp_path, "killed", workers=3) == EXIT_PEER_LOST
+@pytest.mark.parametrize(
+    ("mode", "name"), [("killed", "SIGKILL"), ("killed namelessly", "signal 40")]
+)
+def test_a_killed_worker_ends_all_with_its_name_and_clock(tmp_path, output, mode, name):
+    assert run(tmp_path, mode, workers=3) == EXIT_PEER_LOST
     survivor, _ = output()
     other = (tmp_path / "logs" / "rank2.log").read_text()
     for text in (survivor, other):
         assert "PeerLost: lost rank 1 (host " in text
-        assert "its last clock was 2: it was killed by SIGKILL" in text
+        assert f"its last clock was 2: it was killed by {name}" in text
 
 
 @pytest.mark.slow

@@ -122,6 +122,7 @@ MODES = {
     "forever": forever,
     "train": train,
     "killed": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGKILL)),
+    "killed namelessly": lambda c, f: train(c, f, clock_hook=hit_itself(40)),
     "stopped": lambda c, f: train(c, f, clock_hook=hit_itself(signal.SIGSTOP)),
     "differ": differ,
     "fail": fail,
