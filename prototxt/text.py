@@ -21,7 +21,7 @@ from prototxt.files import (
 from prototxt.foreign import HEAD
 from prototxt.mixed import mixed_formats
 from prototxt.parse import Parsed, parse
-from prototxt.schema import Message, MessageClass, NetParameter, SolverParameter
+from prototxt.schema import MessageClass, NetParameter, SolverParameter
 from prototxt.source import Source
 from prototxt.unheeded import unheeded_of_net, unheeded_of_solver
 from prototxt.upgrade import INPUT_LAYER, Upgraded, canonical_type, upgrade_net
@@ -86,7 +86,7 @@ def parse_net(text: str, name: str = "<text>") -> Document:
     )
 
 
-def parse_mixed_net(text: str, name: str = "<text>") -> Message:
+def parse_mixed_net(text: str, name: str = "<text>") -> Upgraded:
     """Read a net as it stands; one that mixes formats has old layers brought up.
 
     Their place among the others is that in the text.
@@ -94,16 +94,16 @@ def parse_mixed_net(text: str, name: str = "<text>") -> Message:
     parsed = parse(Source(text, name), NetParameter)
     net = parsed.message
     if len(net.layer) == 0 or len(net.layers) == 0:
-        return net
-    old = NetParameter(layers=net.layers)
-    current = {"layer": net.layer, "layers": upgrade_net(old, name).message.layer}
+        return Upgraded(net, (), (), complete=True)
+    old = upgrade_net(NetParameter(layers=net.layers), name)
+    current = {"layer": net.layer, "layers": old.message.layer}
     ordered = [current[entry.field][entry.index] for entry in _entries(parsed)]
     new = NetParameter()
     new.CopyFrom(net)
     new.ClearField("layers")
     new.ClearField("layer")
     new.layer.extend(ordered)
-    return new
+    return replace(old, message=new)
 
 
 def parse_solver(text: str, name: str = "<text>") -> Document:
@@ -238,6 +238,6 @@ def _mixed(source: Source, parsed: Parsed) -> PrototxtError:
         source.line(new.offset),
         parsed.message.layers[old.index],
         source.line(old.offset),
-        "'geeps-caffe upgrade' rewrites the file",
+        "'geeps-caffe upgrade_net_proto_text OLD NEW' rewrites the file",
     )
     return PrototxtError(fault, source.name)

@@ -56,6 +56,10 @@ def main(argv: Sequence[str]) -> int:
     job = read_job(line.words)
     check_weights(job.weights)
     _, named = read_model(job.model, "TEST", 0, ())
+    for note in named.notes:
+        _log.log(
+            logging.INFO if note.severity == "I" else logging.WARNING, "%s", note.text
+        )
     for warning in named.warnings:
         _log.warning("%s", warning)
     with unbound_net(named, _settings(job.gpu), keep=tuple(job.databases)) as net:

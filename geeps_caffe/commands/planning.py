@@ -159,6 +159,6 @@ def read_model(
     state.stage.extend(stages)
     source = Source(document.message, document.path, document.layer_lines)
     held = NetState(phase, level, tuple(state.stage))
-    named = NamedNet(source, held, document.warnings)
+    named = NamedNet(source, held, document.warnings, document.notes)
     check_records(made_up, [named])
     return state, without_data(named, made_up)

@@ -19,7 +19,13 @@ from geeps_caffe.execution.reports import Output
 from geeps_caffe.execution.tester import check_alike, forward_outputs
 from geeps_caffe.execution.weights import copy_weights, fill_params, left_out
 from geeps_caffe.graph.remarks import log_remarks
-from geeps_caffe.log_lines import batch_lines, ignoring, mean_lines, number
+from geeps_caffe.log_lines import (
+    batch_lines,
+    ignoring,
+    mean_lines,
+    number,
+    upgrade_lines,
+)
 from geeps_caffe.net_lines import net_lines
 
 
@@ -51,6 +57,7 @@ def _score(
         stages_of(line),
         settings.made_up,
     )
+    session.tell(upgrade_lines(named.notes))
     for warning in named.warnings:
         session.warn(warning)
     with unbound_net(named, settings) as net:

@@ -22,7 +22,7 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.weights import copy_weights, fill_params
 from geeps_caffe.graph.remarks import log_remarks
-from geeps_caffe.log_lines import ignoring, number
+from geeps_caffe.log_lines import ignoring, number, upgrade_lines
 from geeps_caffe.net_lines import net_lines
 from geeps_caffe.schedule.instructions import Instruction
 
@@ -60,6 +60,7 @@ def _measure(
         stages_of(line),
         settings.made_up,
     )
+    session.tell(upgrade_lines(named.notes))
     for warning in named.warnings:
         session.warn(warning)
     with unbound_net(named, settings, backward=True) as net:

@@ -47,8 +47,11 @@ def upgrade_net_text(source: FilePath, target: FilePath) -> Outcome:
     put in order: its layers stay in the order of the text.
     """
     name = os.fspath(source)
-    net = parse_mixed_net(load_text(source), name)
-    net, notes, complete = _upgrade(net, name)
+    mixed = parse_mixed_net(load_text(source), name)
+    net, notes, complete = _upgrade(mixed.message, name)
+    if mixed.notes:
+        further = notes if net is not mixed.message else ()
+        notes, complete = [*_all_notes(mixed), *further], complete and mixed.complete
     _write_text(target, net)
     return _wrote(notes, complete, "NetParameter text", target)
 
@@ -92,12 +95,17 @@ def _blobs(weights: WeightsFile, index: int) -> list[StoredBlob]:
 def _upgrade(net: Message, name: str) -> tuple[Message, list[Note], bool]:
     if not needs_net_upgrade(net):
         return net, [_latest(name)], True
-    upgraded: Upgraded = upgrade_net(net, name)
+    upgraded = upgrade_net(net, name)
+    return upgraded.message, _all_notes(upgraded), upgraded.complete
+
+
+def _all_notes(upgraded: Upgraded) -> list[Note]:
+    """Its notes, and in the end whether something was lost."""
     notes = list(upgraded.notes)
     if not upgraded.complete:
         text = "Encountered error(s) while upgrading prototxt; see details above."
         notes.append(Note("E", text))
-    return upgraded.message, notes, upgraded.complete
+    return notes
 
 
 def _latest(name: str) -> Note:

@@ -1,6 +1,7 @@
 import pytest
 
 from geeps_caffe.commands import test as command
+from geeps_caffe.commands.time import main as time
 from geeps_caffe.commands.train import main as train
 from geeps_caffe.errors import LayerError, UsageError
 from prototxt import PrototxtError
@@ -34,6 +35,28 @@ def test_a_layer_without_weights_is_warned_of(job, capsys):
     command.main(["-model=net.prototxt", "-weights=small_iter_3.caffemodel"])
     warning = "layer 'renamed' (InnerProduct) has no weights in small_iter_3.caffemodel"
     assert capsys.readouterr().err.count(warning) == 1
+
+
+@pytest.mark.parametrize("tool", [command.main, time])
+def test_an_upgrade_of_the_net_is_told_in_caffes_words(job, capsys, tool):
+    train(["-solver=solver.prototxt"])
+    old = 'input: "data" input_dim: 2 input_dim: 1 input_dim: 1 input_dim: 3\n'
+    (job / "net.prototxt").write_text(
+        old + 'layers { name: "ip" type: INNER_PRODUCT bottom: "data" top: "ip" '
+        "inner_product_param { num_output: 2 } }"
+    )
+    capsys.readouterr()
+    tool(["-model=net.prototxt", "-weights=small_iter_3.caffemodel", "-iterations=1"])
+    log = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    v1, fields = "deprecated V1LayerParameter", "deprecated input fields"
+    assert log[1:6] == [
+        f"Attempting to upgrade input file specified using {v1}: net.prototxt",
+        f"Successfully upgraded file specified using {v1}",
+        f"Attempting to upgrade input file specified using {fields}: net.prototxt",
+        f"Successfully upgraded file specified using {fields}.",
+        "Note that future Caffe releases will only support input layers and not input "
+        "fields.",
+    ]
 
 
 def test_swapped_files_are_told_apart(job):

@@ -95,7 +95,7 @@ def test_a_net_of_two_formats_is_refused_with_both_layers_and_the_way_out():
     assert caught.value.line == 6
     assert "layer 'new' (line 1)" in text
     assert "layer 'old' (line 6)" in text
-    assert "geeps-caffe upgrade" in text
+    assert "geeps-caffe upgrade_net_proto_text OLD NEW" in text
     assert 'type: "InnerProduct"' in text
 
 

@@ -71,13 +71,31 @@ def test_a_net_of_two_formats_is_put_in_order(tmp_path):
         'layers { name: "b" type: RELU bottom: "x" top: "y" }\n'
         'layer { name: "c" type: "TanH" bottom: "y" top: "z" }\n'
     )
-    upgrade_net_text(source, target)
+    outcome = upgrade_net_text(source, target)
     layers = read_net(target).message.layer
     assert [(la.name, la.type) for la in layers] == [
         ("a", "Input"),
         ("b", "ReLU"),
         ("c", "TanH"),
     ]
+    assert [(note.severity, note.text.split()[0]) for note in outcome.notes] == [
+        ("I", "Attempting"),
+        ("I", "Successfully"),
+        ("I", "Wrote"),
+    ]
+
+
+def test_what_a_net_of_two_formats_loses_is_told(tmp_path):
+    source, target = tmp_path / "mixed", tmp_path / "out"
+    source.write_text(
+        'layer { name: "a" type: "Input" top: "x" }\n'
+        'layers { layer { name: "b" type: "relu" kernelsize: 3 } '
+        'bottom: "x" top: "y" }\n'
+    )
+    outcome = upgrade_net_text(source, target)
+    assert not outcome.complete
+    texts = [note.text for note in outcome.notes if note.severity == "E"]
+    assert texts[0] == "Unknown parameter kernelsize for layer type relu"
 
 
 def test_weights_with_old_inputs_get_an_input_layer_and_keep_their_blobs(tmp_path):
