@@ -124,6 +124,36 @@ class Blob:
         return int(self.shape[axis]) if axis < len(self.shape) else 1
 
 
+class ReshapedBlob(Blob):
+    """A param that another layer owns, in this layer's shape of as many elements."""
+
+    def __init__(self, owner: "BlobOwner", name: str, shape: Shape) -> None:
+        super().__init__(owner, name)
+        self._shape = shape
+        self._shown: dict[str, Array] = {}  # held, so that shadows are carried back
+
+    @property
+    def data(self) -> Array:
+        """See Blob."""
+        return self._reshaped("data", super().data)
+
+    @property
+    def diff(self) -> Array:
+        """See Blob."""
+        return self._reshaped("diff", super().diff)
+
+    @property
+    def shape(self) -> Shape:
+        """See Blob."""
+        return self._shape
+
+    def _reshaped(self, kind: str, shown: Array) -> Array:
+        self._shown[kind] = shown
+        view = shown.view()
+        view.shape = self._shape  # never a copy: that would be an error
+        return view
+
+
 class BlobOwner:
     """What a Blob asks of the net behind it."""
 

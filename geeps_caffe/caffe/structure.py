@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from geeps_caffe.caffe.arrays import PARAM, NetArrays
-from geeps_caffe.caffe.blobs import Blob
+from geeps_caffe.caffe.blobs import Blob, ReshapedBlob
 from geeps_caffe.graph.graph import Graph, Node
 
 
@@ -25,9 +25,7 @@ class Structure:
         self._graph, self.name = graph, graph.name
         self.blobs = OrderedDict((b, Blob(arrays, b)) for b in graph.blobs)
         self.params = OrderedDict(
-            (node.name, [Blob(arrays, PARAM + key) for key in node.params])
-            for node in nodes
-            if node.params
+            (node.name, _params(graph, node, arrays)) for node in nodes if node.params
         )
         self.layers = [LayerView(n, self.params.get(n.name, ())) for n in nodes]
         self._layer_names = [node.name for node in nodes]
@@ -82,3 +80,14 @@ class Structure:
     def _ids(self, names: Sequence[str]) -> list[int]:
         places = {name: i for i, name in enumerate(self.blobs)}
         return [places[name] for name in names]
+
+
+def _params(graph: Graph, node: Node, arrays: NetArrays) -> list[Blob]:
+    """A layer's blobs, in the shapes that it has them in (share_mode PERMISSIVE)."""
+    found: list[Blob] = []
+    for key, shape in zip(node.params, node.param_shapes, strict=True):
+        if shape == graph.params[key].shape:
+            found.append(Blob(arrays, PARAM + key))
+        else:
+            found.append(ReshapedBlob(arrays, PARAM + key, shape))
+    return found

@@ -53,6 +53,25 @@ def test_a_param_shared_permissively_is_saved_in_each_layers_shape(tmp_path):
     net.copy_from(path)  # and it fits again
 
 
+@pytest.mark.parametrize("engine", ["reference", "onednn"])
+def test_a_param_shared_permissively_is_shown_in_each_layers_shape(tmp_path, engine):
+    """As in Caffe: net.params["b"][0].data.shape is (3, 4), its numbers those of a."""
+    (tmp_path / "net.prototxt").write_text(PERMISSIVE)
+    caffe.set_engine(engine)
+    try:
+        net = caffe.Net(str(tmp_path / "net.prototxt"), caffe.TRAIN)
+    finally:
+        caffe.set_engine(None)
+    mine, theirs = net.params["a"][0], net.params["b"][0]
+    assert theirs.shape == theirs.data.shape == theirs.diff.shape == (3, 4)
+    theirs.data[...] = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(mine.data.ravel(), np.arange(12))
+    net.blobs["x"].data[...] = [[1, 0, 0]]
+    net.forward()
+    np.testing.assert_allclose(net.blobs["y"].data, [[0, 3, 6, 9]])  # column 0 of a
+    np.testing.assert_allclose(net.blobs["z"].data, [[42, 114, 186]])  # y by b's rows
+
+
 SHARED = """
 layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 } } }
 layer { name: "a" type: "InnerProduct" bottom: "x" top: "y"
