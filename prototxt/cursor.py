@@ -1,5 +1,6 @@
 """A place in the tokens of a text, and the faults found up to it."""
 
+import re
 from typing import NoReturn
 
 from prototxt import values
@@ -50,6 +51,8 @@ class Cursor:
         """End the reading with this fault and those before."""
         if self.source.text[offset : offset + 1] in ("$", "%", "@"):
             text += "; is this a template whose variables are not filled in?"
+        elif self.source.text[offset : offset + 2] in ("//", "/*"):
+            text += "; comments begin with #"
         elif offset == self.tokens[0].offset:
             text += "; is this a prototxt?"
         self.note(offset, text)
@@ -74,9 +77,11 @@ class Cursor:
             self.stop(token.offset, f"'{token.kind}' closes nothing")
         if token.kind == "[":
             self.stop(token.offset, "extensions in brackets are no part of Caffe")
-        self.stop(
-            token.offset, f"expected the name of a field, not {values.show(token)}"
-        )
+        text = f"expected the name of a field, not {values.show(token)}"
+        whole = re.search(r"(-?\d+),\Z", self.source.text[: token.offset])
+        if token.kind == NUMBER and whole:
+            text += f"; a fraction stands after a point: {whole[1]}.{token.text}"
+        self.stop(token.offset, text)
 
     def strings(self, field: str) -> list[Token]:
         """The strings that come next; several mean one.

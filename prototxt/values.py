@@ -15,6 +15,7 @@ from prototxt.tokens import NUMBER, STRING, WORD, Token
 
 _INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*", re.ASCII)
 _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?", re.ASCII)
+_LARGEST = 3.4028235677973362e38  # what rounds to the largest float
 _WORDS = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
 _TRUE, _FALSE = {"true", "True", "t"}, {"false", "False", "f"}
 
@@ -48,6 +49,8 @@ def real(token: Token, negative: bool) -> float:
         if re.fullmatch(r"0\d+", token.text):
             raise ValueError(f"expected a decimal number, not the octal {token.text}")
         value = float(token.text.rstrip("fF"))
+        if value > _LARGEST:
+            raise ValueError(f"{token.text} is too large for a float (at most 3.4e38)")
     elif token.kind == WORD and token.text.lower() in _WORDS:
         value = _WORDS[token.text.lower()]
     else:

@@ -255,3 +255,25 @@ def test_real_files_are_read_as_protobuf_reads_them(corpus):
 def test_a_big_net_is_read_in_no_time(corpus):
     path = corpus / "zoo/BVLC__caffe/models/bvlc_googlenet/train_val.prototxt"
     assert len(parse_net(path.read_text()).message.layer) == 166
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("base_lr: 0,01", "not '01'; a fraction stands after a point: 0.01"),
+        ("power: -0,75 gamma: 1", "a fraction stands after a point: -0.75"),
+        ("base_lr: 1 // rate", "not '/'; comments begin with #"),
+        ("/* solver */ base_lr: 1", "not '/'; comments begin with #"),
+        ("base_lr: 1e39", "'base_lr': 1e39 is too large for a float (at most 3.4e38)"),
+        ("base_lr: -1e999", "'base_lr': 1e999 is too large for a float"),
+    ],
+)
+def test_usual_slips_are_told_what_to_write(text, said):
+    ((_, _, fault),) = faults(text, SolverParameter)
+    assert said in fault
+
+
+def test_the_largest_float_is_no_slip():
+    text = "base_lr: 3.4028235e38 gamma: 1e38 power: inf"
+    solver = parse_text(text, SolverParameter, "f").message
+    assert solver.base_lr == 3.4028234663852886e38
