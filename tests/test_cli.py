@@ -227,3 +227,17 @@ def test_help_comes_quickly_because_nothing_heavy_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_warnings_of_numpy_are_not_shown(tmp_path):
+    model = tmp_path / "net.prototxt"
+    model.write_text(
+        'layer { name: "in" type: "DummyData" top: "x" dummy_data_param { '
+        'shape { dim: 2 } data_filler { type: "constant" value: -1 } } }\n'
+        'layer { name: "log" type: "Log" bottom: "x" top: "y" }'
+    )
+    command = [sys.executable, "-m", "geeps_caffe", "time", "-iterations=1"]
+    command += [f"-model={model}", "-engine=reference"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Warning:" not in done.stderr
