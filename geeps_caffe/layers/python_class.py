@@ -90,10 +90,12 @@ def _import(layer: Layer, name: str) -> ModuleType:
             return importlib.import_module(name)
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
+        inside = not last.filename.startswith("<frozen")  # else it was not even found
+        place = f" ({last.filename}:{last.lineno})" if inside else ""
         raise LayerError(
             f"{layer.title}: module {name!r} can't be imported: "
-            f"{type(error).__name__}: {error} ({last.filename}:{last.lineno}); it is "
-            f"searched in PYTHONPATH and in {folder}"
+            f"{type(error).__name__}: {error}{place}; it is searched in PYTHONPATH and "
+            f"in {folder}"
         ) from error
 
 

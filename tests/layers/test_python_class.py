@@ -90,3 +90,4 @@ def test_a_module_that_is_not_there_is_named(make, tmp_path):
     assert "layer 'l' (Python)" in message
     assert "module 'user_none' can't be imported" in message
     assert f"searched in PYTHONPATH and in {tmp_path}" in message
+    assert "importlib" not in message
