@@ -25,6 +25,7 @@ from prototxt.schema import MessageClass, NetParameter, SolverParameter
 from prototxt.source import Source
 from prototxt.unheeded import unheeded_of_net, unheeded_of_solver
 from prototxt.upgrade import INPUT_LAYER, Upgraded, canonical_type, upgrade_net
+from prototxt.upgrade.inputs import refuse_shapeless_inputs
 from prototxt.upgrade.solver import upgrade_solver
 from prototxt.upgrade.transforms import FIELDS
 from prototxt.write import write_text
@@ -77,6 +78,7 @@ def parse_net(text: str, name: str = "<text>") -> Document:
     if len(net.layer) > 0 and len(net.layers) > 0:
         raise _mixed(source, parsed)
     try:
+        refuse_shapeless_inputs(net)
         upgraded = upgrade_net(net, name)
     except PrototxtError as error:
         raise _placed(error, source, parsed, "input", "layers") from error

@@ -13,7 +13,7 @@ from geeps_caffe.graph.needs import with_needs
 from geeps_caffe.graph.params import ParamTable
 from geeps_caffe.graph.scratch_tops import without_scratch_tops
 from geeps_caffe.graph.sequences import with_clip_shapes
-from geeps_caffe.graph.splits import Placed, insert_splits
+from geeps_caffe.graph.splits import Absent, Placed, insert_splits
 from geeps_caffe.layers import LAYERS
 from geeps_caffe.layers.base import Layer, Setting
 from geeps_caffe.layers.sequence_data import SequenceData, stands_in
@@ -52,17 +52,19 @@ def build_graph(
         GraphError, LayerError: with the layer's name, type, place and values.
     """
     message = source.message
-    placed = [
-        Placed(spec, source.place(i))
-        for i, spec in enumerate(message.layer)
-        if included(spec, state)
-    ]
+    placed: list[Placed] = []
+    left_out: list[Placed] = []
+    for i, spec in enumerate(message.layer):
+        place = source.place(i)
+        part = placed if included(spec, state, place) else left_out
+        part.append(Placed(spec, place))
     if not placed:
         raise GraphError(_without_layers(source, state))
     base = setting or Setting()
     base = replace(base, phase=state.phase, level=state.level, stages=state.stages)
     builder = _Builder(base, dict(input_shapes or {}))
-    for entry in insert_splits(with_clip_shapes(without_scratch_tops(placed))):
+    read = with_clip_shapes(without_scratch_tops(placed))
+    for entry in insert_splits(read, Absent(left_out, str(state))):
         builder.add(entry)
     return builder.graph(message.name, state.phase, message.force_backward)
 
@@ -213,7 +215,9 @@ class _Builder:
 def _unknown_type(spec: Any, place: str) -> str:
     where = f" at {place}" if place else ""
     fork = fork_of(spec.type)
-    if fork is None:
+    if not spec.type:
+        advice = 'no type is given; give one, as in type: "ReLU"'
+    elif fork is None:
         advice = unknown("layer type", spec.type, LAYERS)
     else:
         advice = (

@@ -14,16 +14,26 @@ class NetState:
     level: int = 0
     stages: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """The state in a message."""
+        stages = ", ".join(self.stages)
+        named = f"stages {stages}" if stages else "no stages"
+        return f"phase {self.phase}, level {self.level}, {named}"
 
-def included(layer: Any, state: NetState) -> bool:
+
+def included(layer: Any, state: NetState, place: str = "") -> bool:
     """Whether `layer` (a LayerParameter) belongs to the net in this state.
 
     With include rules one of them must match; else no exclude rule may match.
+
+    Raises:
+        GraphError: it has rules of both kinds; `place` ("file:line") says where.
     """
     if layer.include and layer.exclude:
+        where = f" at {place}" if place else ""
         raise GraphError(
-            f"layer {layer.name!r} ({layer.type}) has include and exclude rules; "
-            "give either include or exclude"
+            f"layer {layer.name!r} ({layer.type}){where} has include and exclude "
+            "rules; give either include or exclude"
         )
     if layer.include:
         return any(matches(rule, state) for rule in layer.include)

@@ -5,7 +5,7 @@ is a loss and is also read elsewhere is split, and the weight moves to the split
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,24 @@ class Placed:
     place: str
 
 
-def insert_splits(layers: Sequence[Placed]) -> list[Placed]:
+@dataclass(frozen=True)
+class Absent:
+    """The layers that include and exclude rules leave out, and in which state."""
+
+    layers: Sequence[Placed] = ()
+    state: str = ""
+
+
+def insert_splits(
+    layers: Sequence[Placed], absent: Absent | None = None
+) -> list[Placed]:
     """The same net with Splits, named as Caffe names them.
 
     Raises:
-        GraphError: a bottom that no earlier layer makes.
+        GraphError: a bottom that no earlier layer makes; where a later or `absent`
+            one would make it, the message says so.
     """
-    sources, readers, weights = _readers(layers)
+    sources, readers, weights = _readers(layers, absent or Absent())
     result: list[Placed] = []
     given: Counter[tuple[int, int]] = Counter()
     for i, placed in enumerate(layers):
@@ -64,7 +75,7 @@ def split_blob(spec: Any, top: int, index: int) -> str:
 
 
 def _readers(
-    layers: Sequence[Placed],
+    layers: Sequence[Placed], absent: Absent
 ) -> tuple[
     dict[tuple[int, int], tuple[int, int]],
     Counter[tuple[int, int]],
@@ -78,11 +89,8 @@ def _readers(
         spec = placed.spec
         for j, blob in enumerate(spec.bottom):
             if blob not in last:
-                where = f" at {placed.place}" if placed.place else ""
-                raise GraphError(
-                    f"layer {spec.name!r} ({spec.type}){where}, bottom[{j}]: "
-                    + unknown("bottom blob", blob, last)
-                )
+                fault = _unknown(blob, last, layers[i + 1 :], absent)
+                raise GraphError(f"{_title(placed)}, bottom[{j}]: {fault}")
             sources[i, j] = last[blob]
             readers[last[blob]] += 1
         for j, blob in enumerate(spec.top):
@@ -92,6 +100,30 @@ def _readers(
                 weights[last[blob]] = weight
                 readers[last[blob]] += 1
     return sources, readers, weights
+
+
+def _unknown(
+    blob: str, made: Collection[str], later: Sequence[Placed], absent: Absent
+) -> str:
+    """What to say of a bottom that no layer before makes."""
+    for placed in later:
+        if blob in placed.spec.top:
+            return (
+                f"unknown bottom blob {blob!r}: {_title(placed)} makes it, which does "
+                "not stand before; layers are computed in the order of the file"
+            )
+    for placed in absent.layers:
+        if blob in placed.spec.top:
+            return (
+                f"unknown bottom blob {blob!r}: {_title(placed)} would make it, but "
+                f"its include and exclude rules leave it out here ({absent.state})"
+            )
+    return unknown("bottom blob", blob, made)
+
+
+def _title(placed: Placed) -> str:
+    where = f" at {placed.place}" if placed.place else ""
+    return f"layer {placed.spec.name!r} ({placed.spec.type}){where}"
 
 
 def _split(spec: Any, top: int, count: int, weight: float) -> Any:

@@ -9,6 +9,20 @@ def needs_input_upgrade(net: Message) -> bool:
     return len(net.input) > 0
 
 
+def refuse_shapeless_inputs(net: Message) -> None:
+    """Refuse layers on inputs whose shapes are not given; they could read nothing.
+
+    Raises:
+        PrototxtError: there are such inputs.
+    """
+    shapeless = len(net.input_shape) == 0 and len(net.input_dim) == 0
+    if net.input and shapeless and (net.layer or net.layers):
+        raise PrototxtError(
+            f"the net has {len(net.input)} 'input' and no 'input_shape'; each input "
+            "needs one"
+        )
+
+
 def upgrade_inputs(net: Message) -> tuple[Message, bool]:
     """The net with an Input layer at its head.
 

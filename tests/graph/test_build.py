@@ -92,6 +92,31 @@ def test_an_unknown_layer_type_is_named_with_its_place_and_the_nearest():
     assert "did you mean 'ReLU'?" in message
 
 
+def test_a_layer_without_a_type_is_said_to_have_none():
+    message = refused(INPUT + 'layer { name: "a" bottom: "data" top: "a" }')
+    assert "layer 'a' at net.prototxt:3: no type is given; give one" in message
+
+
+def test_rules_of_both_kinds_are_refused_with_the_place():
+    rules = "include { phase: TRAIN } exclude { phase: TEST }"
+    message = refused(
+        INPUT + f'layer {{ name: "a" type: "ReLU" bottom: "data" top: "a" {rules} }}'
+    )
+    assert message.startswith("layer 'a' (ReLU) at net.prototxt:3 has include and")
+
+
+def test_a_bottom_whose_layer_is_left_out_names_that_layer_and_the_state():
+    rules = "include { phase: TEST } include { stage: 'deploy' }"
+    message = refused(
+        INPUT
+        + f"""layer {{ name: "a" type: "ReLU" bottom: "data" top: "a" {rules} }}
+        layer {{ name: "b" type: "TanH" bottom: "a" top: "b" }}"""
+    )
+    assert "layer 'b' (TanH) at net.prototxt:4, bottom[0]: unknown bottom" in message
+    assert "blob 'a': layer 'a' (ReLU) at net.prototxt:3 would make it" in message
+    assert "leave it out here (phase TRAIN, level 0, no stages)" in message
+
+
 def test_an_unknown_bottom_is_named_with_its_place_and_the_nearest():
     message = refused(INPUT + 'layer { name: "a" type: "ReLU" bottom: "dat" top: "a" }')
     assert "layer 'a' (ReLU) at net.prototxt:3, bottom[0]: unknown bottom" in message

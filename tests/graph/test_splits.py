@@ -173,9 +173,10 @@ def test_a_bottom_that_nobody_makes_is_named_with_its_place():
 
 
 def test_a_bottom_that_is_made_only_later_is_unknown():
-    with pytest.raises(GraphError, match="unknown bottom blob 'b'"):
+    with pytest.raises(GraphError, match="unknown bottom blob 'b'") as error:
         split(
             DATA
             + """layer { name: "a" type: "ReLU" bottom: "b" top: "a" }
-            layer { name: "b" type: "ReLU" bottom: "data" top: "b" }"""
+            layer { name: "b" type: "TanH" bottom: "data" top: "b" }"""
         )
+    assert "layer 'b' (TanH) at net.prototxt:2 makes it, which" in str(error.value)

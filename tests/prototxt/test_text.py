@@ -99,6 +99,12 @@ def test_a_net_of_two_formats_is_refused_with_both_layers_and_the_way_out():
     assert 'type: "InnerProduct"' in text
 
 
+def test_an_input_without_a_shape_is_refused_where_layers_could_read_it():
+    with pytest.raises(PrototxtError, match="1 'input' and no 'input_shape'") as caught:
+        parse_net('name: "n"\ninput: "x"\nlayer { type: "ReLU" bottom: "x" }')
+    assert caught.value.line == 2
+
+
 def test_a_net_of_the_old_format_is_upgraded_and_keeps_its_lines(golden):
     document = read_net(golden / "upgrade" / "v1_inputs.prototxt")
     assert [layer.name for layer in document.message.layer][:2] == ["input", "flat"]
