@@ -7,6 +7,7 @@
         LayerError                      a layer's parameters, shapes or values
           ItemError                     a value of one item of a batch
         PlanError                       a plan that can't be made (memory)
+          BudgetError                   a budget that is too small
         DataError                       a data source or a record
       ParameterServerError     exit 4   a call out of order, tables that differ
         PeerLost               exit 5   a rank died, stalled or never came
@@ -69,6 +70,23 @@ class ItemError(LayerError):
 
 class PlanError(InputError):
     """No plan fits the memory that was allowed."""
+
+
+class BudgetError(PlanError):
+    """A budget that no plan keeps; the message ends with the least one that does.
+
+    Attributes:
+        budget: bytes that were allowed.
+        reasons: which instructions need how much.
+        least: bytes.
+    """
+
+    def __init__(self, budget: int, reasons: str, least: int, note: str = "") -> None:
+        super().__init__(
+            f"a budget of {budget:,} bytes is too small. {reasons}. Give at least "
+            f"{least:,} bytes{note}, or make the batch smaller"
+        )
+        self.budget, self.reasons, self.least = budget, reasons, least
 
 
 class DataError(InputError):

@@ -10,8 +10,8 @@ from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet
 from geeps_caffe.execution.plans import Planning, model_of, plan_net
 from geeps_caffe.graph.batch import batch_of, with_batch
-from geeps_caffe.schedule.curve import least_of, memory_without_loss
-from geeps_caffe.schedule.plan import Plan
+from geeps_caffe.schedule.curve import memory_without_loss
+from geeps_caffe.schedule.plan import Plan, least_of
 from geeps_caffe.schedule.simulate import simulate
 
 _MOST = 1 << 16  # records in a batch that are tried

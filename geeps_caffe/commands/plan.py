@@ -23,7 +23,8 @@ from geeps_caffe.commands.planning import (
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount
-from geeps_caffe.errors import EXIT_BUG, UsageError
+from geeps_caffe.errors import EXIT_BUG, BudgetError, UsageError
+from geeps_caffe.execution.job_budget import refusal
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet, training_net, without_data
 from geeps_caffe.graph.filter import NetState
@@ -48,7 +49,10 @@ def main(argv: list[str]) -> int:
     footprint = Footprint(_slots(line), bool(memory_of(line)))
     for title, settings, net, named in nets:
         log_remarks(net.graph)
-        plan = plan_of(net, settings)
+        try:
+            plan = plan_of(net, settings)
+        except BudgetError as error:
+            raise refusal(error, _all(line), settings.staged) from error
         found = find_faults(plan)
         print(f"{title}\n")
         print(show_plan(plan, net.graph, found[0].position if found else None))
@@ -62,6 +66,15 @@ def main(argv: list[str]) -> int:
         print(_job(plans, bool(memory_of(line))))
     print("\n".join(footprint.lines()))
     return EXIT_BUG if faults else 0
+
+
+def _all(line: CommandLine) -> Iterator[PlannedNet]:
+    """The nets of a solver; none of a model, which is alone."""
+    path = line.text("solver")
+    if path:
+        settings = run_settings(line, 0, line.integer("workers"))
+        for _, net in solver_nets(prototxt.read_solver(path).message, path, settings):
+            yield net
 
 
 def _slots(line: CommandLine) -> int:

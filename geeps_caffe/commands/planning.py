@@ -109,7 +109,7 @@ def with_budget(
             f"-memory is {memory}, but {staged:,} bytes are for pictures that wait on "
             "the GPU; give more, or make the batches smaller"
         )
-    return replace(settings, memory=left)
+    return replace(settings, memory=left, staged=staged)
 
 
 def on_gpu(net: PlannedNet) -> bool:

@@ -25,8 +25,7 @@ from geeps_caffe.execution.plans import Planning, plan_net
 from geeps_caffe.graph.filter import NetState
 from geeps_caffe.graph.remarks import log_remarks
 from geeps_caffe.schedule.costs import Costs, estimate, find_device
-from geeps_caffe.schedule.curve import least_of
-from geeps_caffe.schedule.plan import Plan
+from geeps_caffe.schedule.plan import Plan, least_of
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.simulate import Simulation, simulate
 

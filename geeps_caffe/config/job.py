@@ -21,6 +21,7 @@ class RunSettings:
     gpu: int = 0  # of the cuda engine
     kernels: str = "cupy"  # what compiles and launches kernels, or "pycuda"
     memory: int | None = None  # bytes of the arena; None: as many as it takes
+    staged: int = 0  # bytes of a GPU that are taken beside the arena
     share: bool | None = None
     poison: bool = False
     param_cache: ParamCache | None = None  # None: params are used where they lie

@@ -87,8 +87,18 @@ class JobNets:
             trained: the training net.
             setting: its share of the records; None: as one process alone.
         """
+        net = self.compiled(named, trained, setting)
+        log_remarks(net.graph)
+        fill_params(net, self.seed, shared_names(net.graph, trained.graph))
+        if self.limits.budget is not None:
+            net.bind()  # a budget that a test net can't keep is refused now
+        return net
+
+    def compiled(
+        self, named: NamedNet, trained: PlannedNet, setting: Setting | None = None
+    ) -> PlannedNet:
+        """The same without a plan yet, and without values in params of its own."""
         graph = build_graph(named.source, named.state, setting or self.alone)
-        log_remarks(graph)
         names = shared_names(graph, trained.graph)
         options = Options(
             self.settings.dtype,
@@ -99,7 +109,7 @@ class JobNets:
             without=self._without,
         )
         layouts = trained.layouts
-        net = PlannedNet(
+        return PlannedNet(
             graph,
             self.engine,
             options,
@@ -108,10 +118,6 @@ class JobNets:
             limits=self.limits,
             seed=self.seed,
         )
-        fill_params(net, self.seed, names)
-        if self.limits.budget is not None:
-            net.bind()  # a budget that a test net can't keep is refused now
-        return net
 
     @property
     def alone(self) -> Setting:

@@ -1,6 +1,7 @@
 """The training net on the parameter server: one iteration, and what surrounds it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -10,10 +11,12 @@ import numpy as np
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.device.array import Array
 from geeps_caffe.engines.table import engine_of
+from geeps_caffe.errors import BudgetError
 from geeps_caffe.execution.agreement import agree_on_layouts, check_records
 from geeps_caffe.execution.debug import watched_forward, watched_step
 from geeps_caffe.execution.gathering import join_gpus
 from geeps_caffe.execution.history import History
+from geeps_caffe.execution.job_budget import refusal
 from geeps_caffe.execution.job_nets import JobNets
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.nets import NamedNet, SolverNets
@@ -84,7 +87,8 @@ class Training:
         self.batch = largest_batch(self.net.graph)
         if self._others is not None:
             self._others.watch(self.net)
-        fill_params(self.net, self.seed, self._not_mine())
+        with self._within_budget():
+            fill_params(self.net, self.seed, self._not_mine())
         self.publish_weights()
         if self.tables.keys:
             self.client.start_iterations()
@@ -93,7 +97,17 @@ class Training:
 
     def other_net(self, named: NamedNet, setting: Setting | None = None) -> PlannedNet:
         """See `JobNets.other`."""
-        return self.nets.other(named, self.net, setting)
+        with self._within_budget():
+            return self.nets.other(named, self.net, setting)
+
+    @contextmanager
+    def _within_budget(self) -> Iterator[None]:
+        """Of a budget that one net can't keep, tell the least that all nets can."""
+        try:
+            yield
+        except BudgetError as error:
+            tests = (self.nets.compiled(n, self.net) for n in self.named_tests)
+            raise refusal(error, tests, self.settings.staged) from error
 
     def shared(self, graph: Graph) -> dict[str, str]:
         """Param keys of another net -> those of the training net's same blobs."""

@@ -3,11 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from geeps_caffe.schedule.fit import rounded
-from geeps_caffe.schedule.lifetimes import lifetimes
 from geeps_caffe.schedule.plan import Plan
-from geeps_caffe.schedule.program import Program
-from geeps_caffe.schedule.swaps import least_memory
 
 #: Makes the plan of a program within a budget; None: without a limit.
 PlanFor: TypeAlias = Callable[[int | None], Plan]
@@ -15,12 +11,6 @@ PlanFor: TypeAlias = Callable[[int | None], Plan]
 LossOf: TypeAlias = Callable[[Plan], float]
 LOSS = 0.01  # so much more is called no loss
 _HALVINGS = 7
-
-
-def least_of(program: Program) -> int:
-    """Bytes that the largest instruction touches: no budget below can do."""
-    length = max(len(program.instructions), 1)
-    return least_memory(rounded(lifetimes(program)), length)
 
 
 def memory_without_loss(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from geeps_caffe.device.array import aligned
-from geeps_caffe.errors import PlanError
+from geeps_caffe.errors import BudgetError
 from geeps_caffe.schedule.arena import Place
 from geeps_caffe.schedule.fit import fit, rounded
 from geeps_caffe.schedule.instructions import Instruction, SwapIn, SwapOut, Table
@@ -94,18 +94,26 @@ def make_plan(
         planner: decides what leaves the arena when; `search.cost_aware` knows costs.
 
     Raises:
-        PlanError: the budget is below what some instruction needs.
+        BudgetError: the budget is below what some instruction needs.
     """
-    lives = lifetimes(program)
+    lives = _lives(program, share)
+    least = least_memory(rounded(lives), max(len(program.instructions), 1))
+    if budget is not None and budget < least:
+        raise _too_small(program, rounded(lives), budget)
+    return assemble(program, lives, planner(program, lives, budget), budget)
+
+
+def least_of(program: Program, share: bool | None = None) -> int:
+    """Bytes that the largest instruction touches: no budget below can do."""
     length = max(len(program.instructions), 1)
+    return least_memory(rounded(_lives(program, share)), length)
+
+
+def _lives(program: Program, share: bool | None) -> dict[str, Lifetime]:
+    lives = lifetimes(program)
     if share is None:
         share = not program.options.keep_all
-    if not share:
-        lives = {n: _whole_step(life) for n, life in lives.items()}
-    least = least_memory(rounded(lives), length)
-    if budget is not None and budget < least:
-        raise PlanError(_too_small(program, rounded(lives), budget))
-    return assemble(program, lives, planner(program, lives, budget), budget)
+    return lives if share else {n: _whole_step(life) for n, life in lives.items()}
 
 
 def assemble(
@@ -199,7 +207,9 @@ def _host(
     return offsets, total
 
 
-def _too_small(program: Program, lives: Mapping[str, Lifetime], budget: int) -> str:
+def _too_small(
+    program: Program, lives: Mapping[str, Lifetime], budget: int
+) -> BudgetError:
     length = len(program.instructions)
     total = touched_bytes(lives, max(length, 1))
     lines = []
@@ -209,7 +219,4 @@ def _too_small(program: Program, lives: Mapping[str, Lifetime], budget: int) -> 
         names = ", ".join(f"{p.storage} {p.nbytes:,}" for p in parts[:4])
         text = program.instructions[position].text
         lines.append(f"{text!r} needs {total[position]:,} ({names})")
-    return (
-        f"a budget of {budget:,} bytes is too small. {'; '.join(lines)}. Give at "
-        f"least {total.max():,} bytes, or make the batch smaller"
-    )
+    return BudgetError(budget, "; ".join(lines), int(total.max()))

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from geeps_caffe.commands.plan import main
+from geeps_caffe.commands.train import main as train
 from geeps_caffe.errors import PlanError, UsageError
 
 BILINEAR = """
@@ -51,6 +52,32 @@ def test_a_budget_is_kept(job, capsys):
 def test_too_small_a_budget_is_refused_with_the_least_one(job):
     with pytest.raises(PlanError, match="Give at least"):
         main(["-model=net.prototxt", "-memory=1B"])
+
+
+def with_larger_tests(job):
+    """Tests of 64 records: their loss has 512 bytes of scores, 512 of probabilities,
+    256 of labels and 64 of its own."""
+    net = job / "net.prototxt"
+    train, rest = net.read_text().split("} }\n", 1)
+    train += "} %s }\n"
+    test = train.replace("dim: 4", "dim: 64")
+    phases = (train % "include { phase: TRAIN }", test % "include { phase: TEST }")
+    net.write_text("".join(phases) + rest)
+
+
+def test_the_least_budget_of_a_solver_is_that_of_its_largest_net(job, capsys):
+    with_larger_tests(job)
+    flags = ["-solver=solver.prototxt", "-engine=reference"]
+    match = r"Give at least 1,344 bytes \(another net of the job needs them\), or make"
+    for command in (main, train):
+        with pytest.raises(PlanError, match=match):
+            command([*flags, "-memory=64B"])
+        with pytest.raises(
+            PlanError, match=r"'forward loss.* at least 1,344 bytes, or"
+        ):
+            command([*flags, "-memory=1280B"])
+        assert command([*flags, "-memory=1344B"]) == 0
+    assert "in one arena of 1,344 bytes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("flags", [[], ["-solver=a", "-model=b"]])

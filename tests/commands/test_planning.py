@@ -10,7 +10,8 @@ from geeps_caffe.commands.planning import (
     with_budget,
 )
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import BudgetError, UsageError
+from geeps_caffe.execution.job_budget import refusal
 from prototxt import read_solver
 from tests.end_to_end.digits import make_lenet
 
@@ -60,9 +61,19 @@ def test_pictures_that_wait_on_a_gpu_are_a_part_of_its_budget(lenet):
         return with_budget(lenet, "solver.prototxt", settings, memory).memory
 
     assert left("3MB") == 3_000_000 - ON_GPU
+    assert with_budget(lenet, "solver.prototxt", GPU, "3MB").staged == ON_GPU
     whole = left("100%")
     assert left("50%") == (whole + ON_GPU) // 2 - ON_GPU
     assert left("3MB", RunSettings(engine="reference")) == 3_000_000
+
+
+def test_the_least_budget_of_a_gpu_holds_the_pictures_that_wait(lenet):
+    error = BudgetError(1000, "'forward ip' needs 2,000 (ip 2,000)", 2000)
+    assert str(refusal(error, [], 500)) == (
+        "a budget of 1,500 bytes is too small. 'forward ip' needs 2,000 (ip 2,000). "
+        "Give at least 2,500 bytes (500 of them for pictures that wait on the GPU), or "
+        "make the batch smaller"
+    )
 
 
 def test_a_budget_for_nothing_but_pictures_is_refused(lenet):

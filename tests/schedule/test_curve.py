@@ -1,7 +1,7 @@
 import pytest
 
-from geeps_caffe.schedule.curve import least_of, memory_without_loss
-from geeps_caffe.schedule.plan import make_plan
+from geeps_caffe.schedule.curve import memory_without_loss
+from geeps_caffe.schedule.plan import least_of, make_plan
 from tests.schedule.nets import LENET, graph_of, program_of
 
 
