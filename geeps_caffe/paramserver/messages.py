@@ -7,7 +7,7 @@ Named tuples are made faster than anything else with names.
 
 from typing import NamedTuple, TypeAlias
 
-PROTOCOL = 5  # changes whenever a message does
+PROTOCOL = 6  # changes whenever a message does
 
 
 class Hello(NamedTuple):

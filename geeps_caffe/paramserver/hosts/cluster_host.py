@@ -101,7 +101,7 @@ class ClusterHost:
         self._said_gone = False
         self._beaten = now
         for host in places.others:
-            self.outbox.put(host, Greeting(places.host), passport.as_json())
+            self.outbox.put(host, Greeting(places.host, host), passport.as_json())
 
     # State
 

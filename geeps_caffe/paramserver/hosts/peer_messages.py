@@ -9,9 +9,13 @@ from typing import NamedTuple, TypeAlias
 
 
 class Greeting(NamedTuple):
-    """An agent's first words; the payload is a `Passport` as JSON."""
+    """An agent's first words: who it is, and as whom it knows the one it greets.
+
+    The payload is a `Passport` as JSON.
+    """
 
     host: int
+    receiver: int
 
 
 class Ready(NamedTuple):

@@ -23,7 +23,7 @@ def _code(kind: type[Any], layout: str) -> _Code:
 
 
 _CODES = (  # the place in this table is the kind on the wire
-    _code(p.Greeting, "i"),
+    _code(p.Greeting, "ii"),
     _code(p.Ready, "32s"),
     _code(p.Part, "iqiiqddd"),
     _code(p.Nothing, "iqid"),

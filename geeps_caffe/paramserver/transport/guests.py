@@ -46,9 +46,16 @@ class Guests:
         """
         if not isinstance(message, Greeting):
             raise ParameterServerError("a connection without a greeting")
-        host = message.host
-        if host not in self._places.others:
-            raise ParameterServerError(f"a greeting of host number {host}")
+        host, own = message.host, self._places.host
+        if host not in self._places.others or message.receiver != own:
+            reason = (
+                f"a greeting of host number {host} for host number {message.receiver}, "
+                f"where this is number {own} of {self._places.hosts}; do all have the "
+                "same machine file, and each its own -worker_id?"
+            )
+            if host in self._places.others:
+                self._refused.append(Ended(host, reason, True))
+            raise ParameterServerError(reason)
         known = sum(other == host for other in self._hosts.values())
         if known >= self._channels:
             raise ParameterServerError(

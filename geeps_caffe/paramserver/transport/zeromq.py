@@ -166,7 +166,7 @@ class ZeroMqNetwork:
         return found
 
     def _greet(self, way: Way) -> None:
-        greeting = Greeting(self._places.host)
+        greeting = Greeting(self._places.host, way.host)
         block = pack([(greeting, self._passport.as_json())])
         try:
             way.socket.send(block, self._at_once)

@@ -42,7 +42,7 @@ def host_with_tables(scheme=SCHEME):
     wire = find_wire_type("fp32")
     host = ClusterHost(places, PASSPORT, allocate, 0.0, Limits(), wire)
     greeting = np.frombuffer(PASSPORT.as_json(), np.uint8)
-    host.hear(1, Greeting(1), greeting, 0.0)
+    host.hear(1, Greeting(1, 0), greeting, 0.0)
     host.receive(0, Hello(PROTOCOL, 0, 2, 7), 0.0)
     host.receive(0, Propose(write_scheme(scheme)), 0.0)
     ready = Ready(bytes.fromhex(scheme.digest))

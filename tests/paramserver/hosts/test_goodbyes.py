@@ -109,7 +109,7 @@ def host_that_left(limits=None):
     """Host 0 of two whose worker has left; it has heard host 1's greeting."""
     host = make_host(0, 2, limits=limits)
     data = np.frombuffer(Passport((1, 1)).as_json(), np.uint8)
-    host.hear(1, Greeting(1), data, 0.0)
+    host.hear(1, Greeting(1, 0), data, 0.0)
     host.receive(0, Hello(PROTOCOL, 0, 2, 7), 0.0)
     host.receive(0, Bye(), 0.0)
     return host
@@ -203,7 +203,7 @@ def test_what_has_come_is_heard_before_a_host_counts_as_silent(tmp_path):
     passport = Passport((1, 1))
     greeting = np.frombuffer(passport.as_json(), np.uint8)
     network = Letters(
-        [Arrived(1, Greeting(1), greeting), *[Arrived(1, Alive(), NOTHING)] * 5]
+        [Arrived(1, Greeting(1, 0), greeting), *[Arrived(1, Alive(), NOTHING)] * 5]
     )
 
     def make(take):
@@ -221,7 +221,9 @@ def test_a_long_run_of_several_hosts_is_no_wait():
     """Only the first host hears how far all workers are; no other counts an hour up."""
     host = make_host(1, 2, limits=Limits(stall=600))
     host.receive(1, Hello(PROTOCOL, 1, 2, 100), 1.0)
-    host.hear(0, Greeting(0), np.frombuffer(Passport((1, 1)).as_json(), np.uint8), 1.0)
+    host.hear(
+        0, Greeting(0, 1), np.frombuffer(Passport((1, 1)).as_json(), np.uint8), 1.0
+    )
     for now in range(10, 3000, 10):
         host.receive(1, Beat(), float(now))
         host.hear(0, Alive(), NOTHING, float(now))

@@ -5,7 +5,7 @@ from geeps_caffe.paramserver.hosts import peer_messages as p
 from geeps_caffe.paramserver.hosts.peer_wire import pack, read_head, unpack, write_head
 
 MESSAGES = [
-    p.Greeting(3),
+    p.Greeting(3, 0),
     p.Ready(bytes(range(32))),
     p.Part(1, 2**40, 3, 4, 5, 0.1, 2.0, 64.0),
     p.Nothing(1, 2, 3, 4.5),

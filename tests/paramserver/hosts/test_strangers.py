@@ -23,12 +23,12 @@ from tests.paramserver.hosts.test_launch_host import (
 zmq = pytest.importorskip("zmq")
 FRAMES = 100_000
 GENUINE = [
-    (p.Greeting(1), Passport((1, 1)).as_json()),
-    (p.Greeting(1), Passport((1, 1), version="0.0.1").as_json()),
-    (p.Greeting(0), Passport((1, 1)).as_json()),
-    (p.Greeting(1), b"[" * 50_000),
-    (p.Greeting(1), b'{"counts": [Infinity], "job": {}}'),
-    (p.Greeting(1), Passport((1, 1), version="\ud800").as_json()),
+    (p.Greeting(1, 0), Passport((1, 1)).as_json()),
+    (p.Greeting(1, 0), Passport((1, 1), version="0.0.1").as_json()),
+    (p.Greeting(0, 1), Passport((1, 1)).as_json()),
+    (p.Greeting(1, 0), b"[" * 50_000),
+    (p.Greeting(1, 0), b'{"counts": [Infinity], "job": {}}'),
+    (p.Greeting(1, 0), Passport((1, 1), version="\ud800").as_json()),
     (p.Ready(bytes(32)), b"table w"),
     (p.Part(0, 1, 1, 0, 0, 0.1, 1.0, 1.0), bytes(80_000)),
     (p.Part(1, 3, 1, 0, 0, 0.1, 1.0, 1.0), bytes(512)),
@@ -241,7 +241,7 @@ def test_a_stranger_is_told_why_it_is_refused(tmp_path):
         contextlib.closing(dealer(context, hosts.ports[0])) as stranger,
     ):
         stranger.rcvtimeo = 20_000
-        greeting = write_head(p.Greeting(7))
+        greeting = write_head(p.Greeting(7, 0))
         stranger.send_multipart([greeting, Passport((1, 1)).as_json()])
         head, text = stranger.recv_multipart()
         assert read_head(head) == p.Failed(True)
