@@ -111,6 +111,10 @@ def test_a_prototxt_as_weights_is_refused(job):
         ("-slack=-2", "-slack is -2; expected 0 to 1000 clocks, or -1 for no bound"),
         ("-slack=1001", "-slack is 1001; expected 0 to 1000 clocks"),
         ("-workers=0", "-workers is 0; give 1 or more"),
+        ("-join_seconds=-1", "-join_seconds is -1; give 1 or more"),
+        ("-silence_seconds=0", "-silence_seconds is 0; give 1 or more"),
+        ("-port=-3", "-port is -3; expected 1 to 65535"),
+        ("-port=99999", "-port is 99999; expected 1 to 65535"),
     ],
 )
 def test_numbers_that_can_not_be_are_refused(job, flag, message):
