@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from geeps_caffe.commands.caffe_flags import OWN_DATA
 from geeps_caffe.commands.job_files import (
     file_digests,
     has_own_files,
     state_digest,
     weights_digests,
 )
+from geeps_caffe.commands.line_settings import OWN_DATA
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import launched
 from geeps_caffe.config.machine_file import (

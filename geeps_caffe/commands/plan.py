@@ -6,13 +6,9 @@ from typing import TypeAlias
 
 import prototxt
 from geeps_caffe.commands.advice import batch_line, memory_lines
-from geeps_caffe.commands.caffe_flags import (
-    memory_of,
-    read_line,
-    run_settings,
-    stages_of,
-)
+from geeps_caffe.commands.caffe_flags import read_line
 from geeps_caffe.commands.footprint import Footprint
+from geeps_caffe.commands.line_settings import memory_of, run_settings, stages_of
 from geeps_caffe.commands.planning import (
     plan_of,
     read_model,

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geeps_caffe.commands.caffe_flags import log_settings
+from geeps_caffe.commands.line_settings import log_settings
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.glog import Line, Log, LogHandler, note
 from geeps_caffe.log_lines import MOST_OUTPUTS

@@ -3,12 +3,8 @@
 from collections.abc import Iterator
 
 import prototxt
-from geeps_caffe.commands.caffe_flags import (
-    memory_of,
-    read_line,
-    run_settings,
-    stages_of,
-)
+from geeps_caffe.commands.caffe_flags import read_line
+from geeps_caffe.commands.line_settings import memory_of, run_settings, stages_of
 from geeps_caffe.commands.planning import read_model, unbound_net
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from geeps_caffe.commands.caffe_flags import limits_of, memory_of, run_settings
 from geeps_caffe.commands.gpus import choose_device
+from geeps_caffe.commands.line_settings import limits_of, memory_of, run_settings
 from geeps_caffe.commands.planning import with_budget
 from geeps_caffe.commands.progress import Progress
 from geeps_caffe.commands.session import Session

@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 
-from geeps_caffe.commands.caffe_flags import (
-    read_line,
-    require,
-    run_settings,
-    stages_of,
-)
+from geeps_caffe.commands.caffe_flags import read_line, require
 from geeps_caffe.commands.given_files import check_weights
 from geeps_caffe.commands.gpus import choose_device
+from geeps_caffe.commands.line_settings import run_settings, stages_of
 from geeps_caffe.commands.planning import read_model, unbound_net
 from geeps_caffe.commands.session import Session, open_session
 from geeps_caffe.config.flags import CommandLine

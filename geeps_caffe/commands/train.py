@@ -7,20 +7,19 @@ from pathlib import Path
 
 import prototxt
 from geeps_caffe.collector import importing
-from geeps_caffe.commands.caffe_flags import (
-    limits_of,
-    log_settings,
-    memory_of,
-    read_line,
-    require,
-    stages_of,
-)
+from geeps_caffe.commands.caffe_flags import read_line, require
 from geeps_caffe.commands.cluster import (
     find_cluster,
     with_job,
     worker_environment,
 )
 from geeps_caffe.commands.given_files import check_state, check_stats, check_weights
+from geeps_caffe.commands.line_settings import (
+    limits_of,
+    log_settings,
+    memory_of,
+    stages_of,
+)
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.per_worker import find_file

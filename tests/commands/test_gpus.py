@@ -2,8 +2,9 @@
 
 import pytest
 
-from geeps_caffe.commands.caffe_flags import read_line, run_settings
+from geeps_caffe.commands.caffe_flags import read_line
 from geeps_caffe.commands.gpus import choose_device, read_gpus, wanted_gpus
+from geeps_caffe.commands.line_settings import run_settings
 from geeps_caffe.commands.train import main
 from geeps_caffe.errors import UsageError
 from geeps_caffe.paramserver.connect import local_place
