@@ -11,10 +11,10 @@
         DataError                       a data source or a record
       ParameterServerError     exit 4   a call out of order, tables that differ
         PeerLost               exit 5   a rank died, stalled or never came
-      Interrupted              exit 6   stopped on request, a snapshot is there
     prototxt.PrototxtError     exit 3   text or binary of a model file
 
-Exit 70 is a bug of ours; it keeps its trace.
+A run that a signal stopped ends with 6, without an error: a snapshot is there. Exit 70
+is a bug of ours; it keeps its trace.
 """
 
 import difflib
@@ -103,12 +103,6 @@ class PeerLost(ParameterServerError):
     """A rank died, stalled or never came; the message says who and where."""
 
     exit_code = EXIT_PEER_LOST
-
-
-class Interrupted(GeepsCaffeError):
-    """Stopped by a signal, after a snapshot if one was asked for."""
-
-    exit_code = EXIT_INTERRUPTED
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

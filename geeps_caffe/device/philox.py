@@ -92,13 +92,6 @@ class Stream:
         """float64 in [0, 1), 32 bits fine."""
         return self.bits(shape) * 2.0**-32
 
-    def gaussian(self, shape: Shape) -> Array:
-        """float64, mean 0 and deviation 1 (Box-Muller)."""
-        pairs = self.uniform((shape[0] if shape else 1, 2 * count(shape[1:])))
-        first, second = pairs[:, 0::2], pairs[:, 1::2]
-        radius = np.sqrt(-2.0 * np.log1p(-first))
-        return (radius * np.cos(2.0 * np.pi * second)).reshape(shape)
-
 
 def _tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
     """A table of blocks in parts of about `_TILE`."""
