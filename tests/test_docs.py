@@ -61,6 +61,12 @@ def test_flags_of_the_training_page_exist():
     assert named <= known
 
 
+def test_every_flag_stands_on_a_page():
+    pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    told = set(re.findall(r"[-`](?:no)?([a-z][a-z_]*)", pages))
+    assert {flag.name for flag in FLAGS} <= told
+
+
 def test_readme_has_one_command_to_start_and_one_to_test():
     text = (ROOT / "README.md").read_text()
     commands = re.findall(r"^python3 -m venv .*$", text, re.MULTILINE)
