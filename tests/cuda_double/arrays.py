@@ -66,7 +66,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             refuse(self, [*args, *options.values()])
             out = options.get("out")
             if name in READERS:
-                reads = [self, *_arrays((args, options))]
+                reads = [self, *_but(out, (args, options))]
                 note(self, reads, [] if out is None else [out], name)
             result = found(*plain(args), **plain(options))
             return own(result, self.machine) if out is None else out
@@ -168,7 +168,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         refuse(self, [*args, *options.values()])
         target = args[0] if function is np.copyto else options.get("out")
         written = [] if target is None else [target]
-        note(self, list(_arrays((args, options))), written, function.__name__)
+        note(self, _but(target, (args, options)), written, function.__name__)
         result = function(*plain(args), **plain(options))
         return own(result, self.machine) if target is None else target
 
@@ -209,6 +209,11 @@ def _arrays(value):
             yield from _arrays(part)
     elif isinstance(value, dict):
         yield from _arrays(list(value.values()))
+
+
+def _but(target, value):
+    """All arrays but the one that is only written."""
+    return [a for a in _arrays(value) if a is not target]
 
 
 def _basic(key):

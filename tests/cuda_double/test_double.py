@@ -90,6 +90,25 @@ def test_memory_that_is_given_back_is_forgotten(double):
         assert not any(run.left for run in order._runs([(start, start + 64)]))
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda cupy, x, y: x.sum(axis=0, out=y),
+        lambda cupy, x, y: cupy.sum(x, axis=0, out=y),
+        lambda cupy, x, y: cupy.copyto(y, x[0]),
+        lambda cupy, x, y: cupy.add(x[0], x[1], out=y),
+    ],
+)
+def test_what_is_only_written_may_have_left_before(double, write):
+    device = CudaDevice(cupy=double)
+    block, host = device.allocate(64), device.allocate_pinned(64)
+    device.bind_copy_out(block, host, poison=True)()
+    device.synchronise()
+    left = block.view(np.float32)
+    write(double, double.ones((2, 16), np.float32), left)
+    assert left.get()[0] in (1, 2)
+
+
 # -- capture -----------------------------------------------------------------------
 
 
