@@ -112,6 +112,11 @@ def _run(command: str | None, words: list[str]) -> int:
         return _without_command(words)
     if any(word in _HELP_FLAGS for word in words) and command in _FLAGGED:
         return _help(command)
+    if words[:1] and words[0] in _HELP_FLAGS and command in _PLAIN:
+        print(
+            f"{command}: {COMMANDS[command]}\nUsage:\n    {command} {_PLAIN[command]}"
+        )
+        return 0
     module = import_module(f"geeps_caffe.commands.{command}")
     collect_garbage()
     if command in _FLAGGED:
@@ -138,6 +143,8 @@ def _without_command(words: list[str]) -> int:
 
 #: Commands that read the flags of `caffe` and open their own log.
 _FLAGGED = ("train", "test", "time", "device_query", "plan", "simulate")
+#: Commands without flags of the usual kind, and what follows them.
+_PLAIN = {"run": "SCRIPT [ARGUMENTS]", "keygen": "FILE", "version": "[-verbose]"}
 #: Commands that say as much of made-up records as of real ones.
 _NEED_NO_DATA = ("time", "plan", "simulate")
 

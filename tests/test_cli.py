@@ -42,6 +42,21 @@ def test_the_help_of_a_command_names_its_flags(capsys):
     assert "-sighup_effect" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("run", "run SCRIPT [ARGUMENTS]"),
+        ("keygen", "keygen FILE"),
+        ("version", "version [-verbose]"),
+    ],
+)
+def test_the_help_of_a_command_without_flags_says_what_follows_it(
+    command, usage, capsys
+):
+    assert main([command, "-help"]) == 0
+    assert usage in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [["--version"], ["-version"], ["version"]])
 def test_the_version_is_told(words, capsys):
     assert main(words) == 0
