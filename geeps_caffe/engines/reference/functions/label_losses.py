@@ -19,9 +19,9 @@ class LabelCosts(ArrayCode):
 
     def softmax(self, scores: Array, out: Array) -> None:
         """The largest score is taken off first, so that no exponential overflows."""
-        powers = self.xp.exp(scores - scores.max(axis=1, keepdims=True))
-        powers /= powers.sum(axis=1, keepdims=True)
-        out[...] = powers
+        self.xp.subtract(scores, scores.max(axis=1, keepdims=True), out=out)
+        self.xp.exp(out, out=out)
+        out /= out.sum(axis=1, keepdims=True)
 
     def label_losses(
         self,
