@@ -12,7 +12,7 @@ from geeps_caffe.schedule.plan import Plan
 
 #: The interpreter and libraries; objects of an instruction; what oneDNN makes for each
 #: operation and shape, once for equal ones. Measured on CPUs with AVX-512 for twenty
-#: nets of 52 to 1,903 instructions: with them all but one are within 3 %.
+#: nets of 52 to 1,903 instructions: with them all but one are within 4 %.
 _PROGRAM, _INSTRUCTION, _KERNEL = 75 << 20, 18 << 10, 204 << 10
 
 
