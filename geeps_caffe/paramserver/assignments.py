@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.given import numbers
+from geeps_caffe.paramserver.given import listed, numbers
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.store import Store
 
@@ -35,6 +35,7 @@ class Assignments:
     def add_history(self, scheme: Scheme, table: str, slots: Sequence[Array]) -> None:
         """Keep copies of the rule's new history arrays."""
         index = scheme.find(table)
+        slots = listed(f"the history of table {table!r}", slots, "arrays")
         if len(slots) != scheme.slots_of(index):
             raise ParameterServerError(
                 f"table {table!r}: its rule has {scheme.slots_of(index)} history "

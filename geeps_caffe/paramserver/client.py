@@ -67,6 +67,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.follower import Follower
@@ -190,6 +192,9 @@ class Client(RunningClient):
                 f"table {table!r}: only a single process updates a part of a table"
             )
         shared = self._known.tables[self._known.find(table)]
+        start = whole("the first element", start)
+        if not isinstance(update, np.ndarray):
+            raise ParameterServerError(f"an update is {update!r}; expected an array")
         fits = start >= 0 and start + update.size <= shared.size
         if not fits or update.dtype != shared.dtype:
             raise ParameterServerError(
@@ -249,7 +254,7 @@ class Client(RunningClient):
 
     def withdraw(self, flags: int) -> None:
         """Take back bits that were requested since the last clock."""
-        self._flags &= ~flags
+        self._flags &= ~whole("a request", flags)
 
     def requested(self) -> int:
         """The bits that any worker has requested, or-ed; each request is told once.

@@ -12,6 +12,31 @@ from geeps_caffe.errors import ParameterServerError
 _NUMBERS = "fiub"  # kinds of dtypes that a table's numbers may be made of
 
 
+def text(what: str, value: object) -> str:
+    """A name, or another text.
+
+    Raises:
+        ParameterServerError: it is something else; `what` says of what.
+    """
+    if isinstance(value, str):
+        return value
+    raise ParameterServerError(f"{what} is {value!r}, no text")
+
+
+def listed(what: str, values: Any, kind: str) -> tuple[Any, ...]:
+    """The items of a list, or of anything else that can be gone through.
+
+    Raises:
+        ParameterServerError: it is no such thing; `kind` says of what it should be.
+    """
+    if not isinstance(values, str | bytes):
+        try:
+            return tuple(values)
+        except TypeError:
+            pass
+    raise ParameterServerError(f"{what} is {values!r}; expected a list of {kind}")
+
+
 def whole(what: str, value: object) -> int:
     """A whole number.
 
@@ -32,13 +57,8 @@ def wholes(what: str, values: Iterable[object]) -> tuple[int, ...]:
     Raises:
         ParameterServerError: one is something else, or all of it is.
     """
-    try:
-        listed = list(values)
-    except TypeError:
-        raise ParameterServerError(
-            f"{what} is {values!r}; expected a list of whole numbers"
-        ) from None
-    return tuple(whole(f"one of {what}", value) for value in listed)
+    items = listed(what, values, "whole numbers")
+    return tuple(whole(f"one of {what}", item) for item in items)
 
 
 def real(what: str, value: Any) -> float:
@@ -48,9 +68,11 @@ def real(what: str, value: Any) -> float:
         ParameterServerError: it is something else.
     """
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ParameterServerError(f"{what} is {value!r}; expected a number") from None
+        if not isinstance(value, str | bytes):
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ParameterServerError(f"{what} is {value!r}; expected a number")
 
 
 def reals(what: str, values: Sequence[Any]) -> list[float]:
@@ -59,9 +81,8 @@ def reals(what: str, values: Sequence[Any]) -> list[float]:
     Raises:
         ParameterServerError: one is something else, or all of it is.
     """
-    if not hasattr(values, "__iter__"):
-        raise ParameterServerError(f"{what} is {values!r}; expected a list of numbers")
-    return [real(f"one of {what}", value) for value in values]
+    items = listed(what, values, "numbers")
+    return [real(f"one of {what}", item) for item in items]
 
 
 def numbers(what: str, values: Any, size: int, dtype: str) -> Array:
@@ -70,7 +91,10 @@ def numbers(what: str, values: Any, size: int, dtype: str) -> Array:
     Raises:
         ParameterServerError: there are more or fewer, or they are no real numbers.
     """
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # lists of several lengths
+        raise ParameterServerError(f"{what}: {error}") from error
     if given.size != size:
         raise ParameterServerError(
             f"{what} has {size} elements, {given.size} were given"

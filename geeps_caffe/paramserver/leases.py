@@ -116,7 +116,7 @@ def _read(access: Access, scheme: Scheme, store: Store, recording: Recording) ->
     table = scheme.tables[index]
     allowed = _slack(access, table)
     slack = allowed if recording.clocked else 0  # a test reads one settled clock
-    weights = store.weights(index)
+    weights = _read_only(store.weights(index))
     if access.rows is None:
         return Lease(access, index, slack, weights[: table.size])
     rows, gather = _as_rows(weights, table), _row_numbers(access, table)
@@ -125,6 +125,14 @@ def _read(access: Access, scheme: Scheme, store: Store, recording: Recording) ->
         return Lease(access, index, slack, rows[block])
     buffer = np.zeros((len(gather), table.row_width), table.dtype)
     return Lease(access, index, slack, buffer, rows, gather)
+
+
+def _read_only(array: Array) -> Array:
+    """A view that nobody writes to by mistake, where the array's kind has such."""
+    view = array.view()
+    if isinstance(view, np.ndarray):
+        view.flags.writeable = False
+    return view
 
 
 def _update(

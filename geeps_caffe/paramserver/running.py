@@ -6,6 +6,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, unknown
 from geeps_caffe.paramserver.assignments import Assignments
 from geeps_caffe.paramserver.follower import Follower
+from geeps_caffe.paramserver.given import text
 from geeps_caffe.paramserver.leases import Lease
 from geeps_caffe.paramserver.recording import Kind
 from geeps_caffe.paramserver.store import Store
@@ -30,7 +31,7 @@ class RunningClient(VirtualClient):
 
     def follow(self, name: str) -> None:
         """Run another recording once, from its first call, at the present clock."""
-        if name not in self._recordings:
+        if text("a recording's name", name) not in self._recordings:
             raise ParameterServerError(unknown("recording", name, self._recordings))
         if self._recordings[name].clocked:
             raise ParameterServerError(

@@ -10,6 +10,7 @@ from typing import Any
 
 from geeps_caffe.config.exact import MOST_PARAMS
 from geeps_caffe.errors import InputError, ParameterServerError, unknown
+from geeps_caffe.paramserver.given import real, text
 from geeps_caffe.paramserver.table import MOST_SLACK, Segment, Table
 from geeps_caffe.solvers import RULES, Hyper, Rule, find_rule
 
@@ -63,6 +64,14 @@ class Scheme:
     def _check_kinds(self) -> None:
         if not isinstance(self.hyper, Hyper):
             raise ParameterServerError(f"hyper is {self.hyper!r}; expected a Hyper")
+        for name, value in asdict(self.hyper).items():
+            (text if name == "regularization_type" else real)(f"hyper: {name}", value)
+        for name in ("rule", "reduce"):
+            text(name, getattr(self, name))
+        if not isinstance(self.gathered, bool):
+            raise ParameterServerError(
+                f"gathered is {self.gathered!r}; expected True or False"
+            )
         for table in self.tables:
             if not isinstance(table, Table):
                 raise ParameterServerError(f"{table!r} is no Table")
@@ -85,7 +94,7 @@ class Scheme:
 
     def find(self, name: str) -> int:
         """The place of the table of this name, or an error with the nearest one."""
-        if name not in self.index:
+        if not isinstance(name, str) or name not in self.index:
             raise ParameterServerError(unknown("table", str(name), self.index))
         return self.index[name]
 

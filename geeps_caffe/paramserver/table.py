@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.given import whole
+from geeps_caffe.paramserver.given import listed, real, text, whole
 
 ROW_WIDTH = 128  # elements, as in GeePS
 MOST_SLACK = 1000  # clocks; each takes an update of every worker
@@ -22,6 +22,15 @@ class Segment:
     size: int
     lr_mult: float = 1.0
     decay_mult: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check kinds."""
+        text("a segment's name", self.name)
+        for field in ("offset", "size"):
+            number = whole(f"segment {self.name!r}: {field}", getattr(self, field))
+            object.__setattr__(self, field, number)
+        for field in ("lr_mult", "decay_mult"):
+            real(f"segment {self.name!r}: {field}", getattr(self, field))
 
     @property
     def stop(self) -> int:
@@ -51,8 +60,7 @@ class Table:
 
     def __post_init__(self) -> None:
         """Check sizes, and that segments lie in order within the table."""
-        if not isinstance(self.name, str):
-            raise ParameterServerError(f"a table's name is {self.name!r}, no text")
+        self._check_texts()
         for field in ("size", "row_width", "slack"):
             number = whole(f"table {self.name!r}: {field}", getattr(self, field))
             object.__setattr__(self, field, number)
@@ -68,9 +76,18 @@ class Table:
             )
         self._check_segments()
 
+    def _check_texts(self) -> None:
+        text("a table's name", self.name)
+        for field in ("dtype", "layout", "rule", "reduce"):
+            if getattr(self, field) is not None:
+                text(f"table {self.name!r}: {field}", getattr(self, field))
+
     def _check_segments(self) -> None:
-        end = 0
+        what, end = f"table {self.name!r}: segments", 0
+        object.__setattr__(self, "segments", listed(what, self.segments, "Segments"))
         for segment in self.segments:
+            if not isinstance(segment, Segment):
+                raise ParameterServerError(f"{what}: {segment!r} is no Segment")
             if segment.offset < end or segment.size < 0 or segment.stop > self.size:
                 raise ParameterServerError(
                     f"table {self.name!r}: segment {segment.name!r} covers elements "

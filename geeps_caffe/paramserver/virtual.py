@@ -6,7 +6,7 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.given import wholes
+from geeps_caffe.paramserver.given import listed, text, wholes
 from geeps_caffe.paramserver.leases import Lease, make_leases, make_local
 from geeps_caffe.paramserver.recording import Access, Kind, Local, Recorder, Recording
 from geeps_caffe.paramserver.scheme import Scheme
@@ -53,8 +53,9 @@ class VirtualClient:
             raise ParameterServerError("create_tables was called before")
         if isinstance(tables, Table):
             raise ParameterServerError(f"create_tables: give a list, [{tables.name}]")
+        given = listed("create_tables: what it is given", tables, "Tables")
         hyper = self._hyper if hyper is None else hyper
-        scheme = Scheme(tuple(tables), rule, reduce, hyper, gathered)
+        scheme = Scheme(given, rule, reduce, hyper, gathered)
         self._hyper = hyper
         self._store.create(scheme)
         self._scheme = scheme
@@ -65,7 +66,7 @@ class VirtualClient:
             raise ParameterServerError(
                 f"finish recording {self._recorder.name!r} before you begin {name!r}"
             )
-        if name in self._recordings:
+        if text("a recording's name", name) in self._recordings:
             raise ParameterServerError(f"there is a recording {name!r}")
         self._recorder = Recorder(name)
 
@@ -100,6 +101,7 @@ class VirtualClient:
         fetch: bool = True,
     ) -> int:
         """Record the use of a private array; without `fetch` it holds nothing yet."""
+        text("a private array's name", name)
         local = Local(name, wholes(f"the shape of {name!r}", shape), dtype)
         recorder = self._recording("virtual_local_access")
         return recorder.open(Kind.LOCAL_ACCESS, local=local, fetch=fetch)

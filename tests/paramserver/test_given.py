@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver import Client, LocalStore, Table
+from geeps_caffe.paramserver import Client, LocalStore, Segment, Table
 from geeps_caffe.paramserver.transport.shared import make_block
+from geeps_caffe.solvers import Hyper
 
 W = Table("w", 40, row_width=8)
 
@@ -49,7 +50,21 @@ def refused(text):
         (lambda: [Table("w", 9, slack=-2)], "table 'w': slack is -2; expected 0 to"),
         (lambda: [Table("w", 9, slack=1 << 40)], "table 'w': slack is 1099511627776;"),
         (lambda: [Table(3, 9)], "a table's name is 3, no text"),
+        (lambda: [Table("w", 9, rule=1)], "table 'w': rule is 1, no text"),
+        (lambda: [Table("w", 9, layout=[])], "table 'w': layout is [], no text"),
+        (lambda: [Table("w", 9, segments=3)], "table 'w': segments is 3; expected a"),
+        (lambda: [Table("w", 9, segments=[3])], "table 'w': segments: 3 is no Segment"),
+        (
+            lambda: [Segment("s", 0.5, 1)],
+            "segment 's': offset is 0.5; expected a whole",
+        ),
+        (
+            lambda: [Segment("s", 0, 1, "2")],
+            "segment 's': lr_mult is '2'; expected a n",
+        ),
+        (lambda: [Segment(1, 0, 1)], "a segment's name is 1, no text"),
         (lambda: ["w"], "'w' is no Table"),
+        (lambda: 3, "create_tables: what it is given is 3; expected a list of Tables"),
         (lambda: W, "create_tables: give a list, [w]"),
         (lambda: [Table("w", 10**30)], "bytes of memory"),
         (lambda: [Table("w", 1 << 50)], "bytes of memory"),
@@ -69,6 +84,39 @@ def test_memory_that_the_machine_has_not_is_refused_before_any_is_taken():
 def test_numbers_of_a_rule_must_be_hyper():
     with refused("hyper is 0.1; expected a Hyper"):
         fresh(rule="SGD", hyper=0.1)
+    with refused("hyper: momentum is '0.9'; expected a number"):
+        fresh(rule="SGD", hyper=Hyper(rate=0.1, momentum="0.9"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"rule": None}, "rule is None, no text"),
+        ({"reduce": 1}, "reduce is 1, no text"),
+        ({"gathered": "no"}, "gathered is 'no'; expected True or False"),
+    ],
+)
+def test_what_tables_have_in_common_is_of_its_kind(fields, text):
+    with refused(text):
+        fresh(**fields)
+
+
+def test_what_a_read_grants_is_not_written_by_mistake():
+    client, (read, *_) = running()
+    with pytest.raises(ValueError, match="read-only"):
+        client.read(read)[0] = 1
+
+
+@pytest.mark.parametrize("name", [None, 3, ["w"]])
+def test_names_are_texts(name):
+    client = fresh()
+    with refused(f"unknown table {str(name)!r}"):
+        client.virtual_read(name)
+    with refused(f"a recording's name is {name!r}, no text"):
+        client.begin_virtual_iteration(name)
+    client.begin_virtual_iteration()
+    with refused(f"a private array's name is {name!r}, no text"):
+        client.virtual_local_access(name, (1,))
 
 
 @pytest.mark.parametrize(
@@ -174,14 +222,24 @@ def test_only_recordings_that_end_no_clock_are_followed_and_after_the_start():
         (lambda c: c.assign("w", np.ones(40) * 1j), "values of complex128 were given"),
         (lambda c: c.assign("w", None), "table 'w' has 40 elements, 1 were given"),
         (lambda c: c.set_hyper("fast", 0), "rate is 'fast'; expected a number"),
+        (lambda c: c.set_hyper("0.1", 0), "rate is '0.1'; expected a number"),
         (lambda c: c.set_hyper(0.1, 0.5), "iteration is 0.5; expected a whole number"),
         (lambda c: c.set_normalizer(-1.0), "the normalizer is -1.0; expected 0 or"),
         (lambda c: c.set_normalizer(float("nan")), "the normalizer is nan"),
         (lambda c: c.request(-1), "a request is -1; expected up to 63 bits"),
         (lambda c: c.request(1 << 63), "expected up to 63 bits"),
+        (lambda c: c.withdraw("all"), "a request is 'all'; expected a whole number"),
+        (lambda c: c.follow([]), "a recording's name is [], no text"),
+        (lambda c: c.assign("w", [[1], [2, 3]]), "table 'w': setting an array element"),
+        (
+            lambda c: c.assign_history("w", 3),
+            "history of table 'w' is 3; expected a li",
+        ),
         (lambda c: c.total(3.0), "values is 3.0; expected a list of numbers"),
         (lambda c: c.total(["a"]), "one of values is 'a'; expected a number"),
         (lambda c: c.bind_part("w", 39, np.zeros(2, np.float32)), "has 40 elements"),
+        (lambda c: c.bind_part("w", "0", np.zeros(2)), "the first element is '0'"),
+        (lambda c: c.bind_part("w", 0, [1.0]), "an update is [1.0]; expected an array"),
         (lambda c: c.bind_part("w", 0, np.zeros(2)), "2 of float64 from element 0"),
         (lambda c: c.memory(None), "unknown table 'None'"),
     ],
