@@ -106,6 +106,7 @@ class LocalStore:
         self.stats.clocks += 1
         if not self._waiting:
             return
+        self._waiting.sort()  # the order in which an owner of several workers adds
         squares = [
             self._appliers[t].squares([self.gradient(t)], ALONE) for t in self._waiting
         ]

@@ -70,6 +70,16 @@ def test_clipping_takes_the_norm_of_all_tables():
     assert program.client.clipping().norm == pytest.approx(norm)
 
 
+def test_the_norm_adds_tables_in_their_order_whichever_is_handed_in_first():
+    tables = [Table(name, 1, dtype="float64") for name in "abc"]
+    hyper = Hyper(rate=1.0, clip_gradients=1.0)
+    program = Program(Client(LocalStore()), tables, rule="SGD", hyper=hyper)
+    program.start()
+    program.step([1.0, 1.0, 1e8])  # c is handed in first
+    assert program.client.clipping().norm == np.sqrt(1e16 + 2)
+    assert np.sqrt(1e16 + 1 + 1) == 1e8  # as it would be from c on
+
+
 def test_leases_are_the_owners_memory_at_the_same_place_every_clock():
     program = Program(Client(LocalStore()), TABLES)
     program.start(ones())
