@@ -238,7 +238,11 @@ CONVOLUTIONS = [
     convolution((2, 3, 9, 9), 8, (2, 4), (1, 3), (0, 3), (2, 1)),
     convolution((3, 4, 10), 6, (3,), 2, 1),
     convolution((2, 16, 19), 32, (5,)),
+    convolution((5, 48, 7), 24, (3,), 1, 2, group=2),
+    convolution((2, 6, 11), 9, (3,), 2, 1, 2, group=3, bias=0),
     convolution((2, 3, 5, 6, 7), 4, (3, 3, 3), (1, 2, 1), 1),
+    convolution((2, 4, 4, 5, 6), 6, (3, 3, 3), 1, 1, group=2),
+    convolution((1, 32, 4, 5, 4), 48, (3, 1, 3), 1, (1, 0, 1), group=2),
     convolution((1, 16, 5, 5, 5), 16, (2, 3, 2)),
     convolution((2, 3, 4, 5, 6), 7, (3, 3)),
     convolution((4, 6, 6), 7, (3, 3)),
@@ -257,7 +261,9 @@ DECONVOLUTIONS = [
     deconvolution((1, 5, 4, 7), 17, (3, 5), (2, 3), (1, 2)),
     deconvolution((2, 4, 5, 5), 3, (3, 3), 2, 1, 2),
     deconvolution((2, 4, 6), 5, (4,), 2, 1),
+    deconvolution((2, 24, 7), 4, (2,), 1, 1, group=2, bias=0),
     deconvolution((1, 3, 3, 4, 5), 4, (3, 2, 3), 2),
+    deconvolution((2, 4, 3, 4, 3), 6, (3, 2, 3), (2, 1, 1), 1, group=2),
     deconvolution((2, 3, 4, 5, 6), 7, (3, 3)),
 ]
 

@@ -35,12 +35,17 @@ def fold_pays(what: Weighted, vector: int) -> bool:
         what: with channels last.
         vector: numbers that are computed at a time.
     """
-    if len(what.weights.dims) != 4 or not _steps_by_one(what):
+    if not (_are_images(what) and _steps_by_one(what)):
         return False
     _, channels, _, columns = what.weights.dims
     direct = what.bottom.dims[3] * columns * _rounded(channels, vector)
     folded = what.top.dims[3] * _rounded(columns * channels, vector)
     return direct >= _WORTH * folded
+
+
+def _are_images(what: Weighted) -> bool:
+    """Whether there are rows and columns, and channels in no groups."""
+    return len(what.bottom.dims) == len(what.weights.dims) == 4
 
 
 def _steps_by_one(what: Weighted) -> bool:
