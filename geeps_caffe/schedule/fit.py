@@ -5,7 +5,8 @@ be placed: what stays from one instruction to the next keeps its place, and hole
 remain around it. Where a stay does not fit, less may be resident at its time; where
 nothing more can leave, the stay itself is cut: out after one touch, in again at
 another place before the next. With every stay cut, each instruction's storages lie
-side by side, so any budget that the largest instruction fits in can be kept.
+side by side, so any budget that the largest instruction fits in can be kept. What is
+pinned is never cut; where it leaves holes, a little more is needed (`least_budget`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,15 +15,19 @@ from dataclasses import replace
 import numpy as np
 
 from geeps_caffe.device.array import Array, aligned
-from geeps_caffe.errors import PlanError
+from geeps_caffe.errors import BudgetError
 from geeps_caffe.schedule.arena import Place, place
 from geeps_caffe.schedule.lifetimes import Lifetime
 from geeps_caffe.schedule.rejoin import rejoined
-from geeps_caffe.schedule.stays import Gap, Residency, gaps
-from geeps_caffe.schedule.swaps import plan_swaps, touched_bytes
+from geeps_caffe.schedule.stays import Gap, Residency, gaps, stays
+from geeps_caffe.schedule.swaps import least_memory, plan_swaps, touched_bytes
 
 LOCAL_ATTEMPTS = 8  # packings that lower what is resident where it did not fit
 FINEST = 4096  # by so small a part of the budget at first, by twice as much each time
+_HOLES = (
+    "the tables that are pinned leave holes in which other arrays have no room (they "
+    "would with -param_cache swapped)"
+)
 PARTS = (0.97, 0.94, 0.9, 0.85, 0.8, 0.7)  # of the budget, tried for all times
 
 
@@ -32,18 +37,34 @@ def fit(
     """Places of all stays, and the size of the arena in bytes.
 
     `budget` must not be below what the largest instruction touches, see `rounded`.
+
+    Raises:
+        BudgetError: what is pinned leaves holes; it tells a budget that does.
     """
     lives = rounded(lives)
     if budget is None:
         return place(plan_swaps(lives, length), length)
     fitting = _Fitting(lives, length, budget)
     fitted = next((p for p in fitting.packings() if p[1] <= budget), None)
-    if fitted is None:  # what is pinned is never cut
-        raise PlanError(
-            f"around the tables that are pinned no arrays can be placed in {budget:,} "
-            "bytes; give more, or let tables be swapped"
-        )
+    if fitted is None:
+        raise BudgetError(budget, _HOLES, least_budget(lives, length))
     return rejoined(fitted[0], lives, length), fitted[1]
+
+
+def least_budget(lives: Mapping[str, Lifetime], length: int) -> int:
+    """The least budget, in bytes, that is certain to be kept.
+
+    Where nothing is pinned, no budget below can do. `lives` are as `rounded`.
+    """
+    least = least_memory(lives, length)
+    if not any(life.pinned for life in lives.values()):
+        return least
+    return max(least, place(_finest(lives, length), length, least)[1])
+
+
+def _finest(lives: Mapping[str, Lifetime], length: int) -> list[Residency]:
+    """Stays as short as can be: all away between any two touches, but the pinned."""
+    return [s for v in lives.values() for s in stays(v, length, gaps(v, length))]
 
 
 class _Fitting:
@@ -56,7 +77,10 @@ class _Fitting:
         self._cuts: set[Gap] = set()
 
     def packings(self) -> Iterator[tuple[list[Place], int]]:
-        """Better and better chances to keep the budget; the last one must."""
+        """Better and better chances to keep the budget; the last one must.
+
+        (Not where something is pinned, and the budget is below the least.)
+        """
         for attempt in range(LOCAL_ATTEMPTS):
             placed, size = self._pack()
             yield placed, size
@@ -70,9 +94,7 @@ class _Fitting:
             placed, size = self._pack()
             yield placed, size
             self._lower(placed, 0, every=True)
-        every = (gaps(life, self._length) for life in self._lives.values())
-        self._cuts = {gap for found in every for gap in found}
-        yield self._pack()
+        yield place(_finest(self._lives, self._length), self._length, self._budget)
 
     def _pack(self) -> tuple[list[Place], int]:
         stays = plan_swaps(self._lives, self._length, self._limit, self._cuts)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from geeps_caffe.device.array import aligned
 from geeps_caffe.errors import BudgetError
 from geeps_caffe.schedule.arena import Place
-from geeps_caffe.schedule.fit import fit, rounded
+from geeps_caffe.schedule.fit import fit, least_budget, rounded
 from geeps_caffe.schedule.instructions import Instruction, SwapIn, SwapOut, Table
 from geeps_caffe.schedule.lifetimes import Lifetime, lifetimes
 from geeps_caffe.schedule.program import Program
@@ -30,7 +30,7 @@ class Plan:
     host_offsets: dict[str, int]  # storages that are away at times
     host_bytes: int
     total_bytes: int  # all arrays side by side: the memory without any sharing
-    least_bytes: int  # no budget below can do
+    least_bytes: int  # this budget does, and with nothing pinned none below
     #: Storages that hold their values from step to step.
     lasting: frozenset[str]
     final: dict[str, int]  # offsets of storages in the arena after the step
@@ -94,19 +94,23 @@ def make_plan(
         planner: decides what leaves the arena when; `search.cost_aware` knows costs.
 
     Raises:
-        BudgetError: the budget is below what some instruction needs.
+        BudgetError: the budget is below what some instruction needs, or what is pinned
+            leaves holes in it.
     """
-    lives = _lives(program, share)
-    least = least_memory(rounded(lives), max(len(program.instructions), 1))
-    if budget is not None and budget < least:
-        raise _too_small(program, rounded(lives), budget)
-    return assemble(program, lives, planner(program, lives, budget), budget)
+    lives, length = _lives(program, share), max(len(program.instructions), 1)
+    least = least_budget(rounded(lives), length)
+    if budget is not None and budget < least_memory(rounded(lives), length):
+        raise _too_small(program, rounded(lives), budget, least)
+    return assemble(program, lives, planner(program, lives, budget), budget, least)
 
 
 def least_of(program: Program, share: bool | None = None) -> int:
-    """Bytes that the largest instruction touches: no budget below can do."""
+    """The least budget in bytes: what the largest instruction touches.
+
+    More, where pinned tables leave holes; a budget below may do by chance then.
+    """
     length = max(len(program.instructions), 1)
-    return least_memory(rounded(_lives(program, share)), length)
+    return least_budget(rounded(_lives(program, share)), length)
 
 
 def _lives(program: Program, share: bool | None) -> dict[str, Lifetime]:
@@ -121,8 +125,9 @@ def assemble(
     lives: Mapping[str, Lifetime],
     packing: Packing,
     budget: int | None,
+    least: int,
 ) -> Plan:
-    """The plan of a program whose stays have places."""
+    """The plan of a program whose stays have places; `least` as of `least_budget`."""
     length, placed = max(len(program.instructions), 1), packing.places
     instructions, places, origin = _schedule(program, placed, length)
     offsets, host_bytes = _host(program, lives, placed)
@@ -135,7 +140,7 @@ def assemble(
         host_offsets=offsets,
         host_bytes=host_bytes,
         total_bytes=sum(aligned(n) for n in program.storage_bytes().values()),
-        least_bytes=least_memory(rounded(lives), length),
+        least_bytes=least,
         lasting=frozenset(n for n, life in lives.items() if life.from_before),
         final={p.stay.storage: p.offset for p in placed if p.stay.lasts},
         origin=tuple(origin),
@@ -208,7 +213,7 @@ def _host(
 
 
 def _too_small(
-    program: Program, lives: Mapping[str, Lifetime], budget: int
+    program: Program, lives: Mapping[str, Lifetime], budget: int, least: int
 ) -> BudgetError:
     length = len(program.instructions)
     total = touched_bytes(lives, max(length, 1))
@@ -219,4 +224,4 @@ def _too_small(
         names = ", ".join(f"{p.storage} {p.nbytes:,}" for p in parts[:4])
         text = program.instructions[position].text
         lines.append(f"{text!r} needs {total[position]:,} ({names})")
-    return BudgetError(budget, "; ".join(lines), int(total.max()))
+    return BudgetError(budget, "; ".join(lines), least)

@@ -19,7 +19,7 @@ from geeps_caffe.schedule.algorithm2 import moved_bytes, place_rows
 from geeps_caffe.schedule.arena import place
 from geeps_caffe.schedule.choice import load_of
 from geeps_caffe.schedule.costs import CostModel, Costs
-from geeps_caffe.schedule.fit import fit, rounded
+from geeps_caffe.schedule.fit import fit, least_budget, rounded
 from geeps_caffe.schedule.instructions import SwapIn, SwapOut
 from geeps_caffe.schedule.lifetimes import Lifetime
 from geeps_caffe.schedule.placement import Aim, place_by_time
@@ -79,6 +79,7 @@ class _Search:
         self._costs, self._time = costs, timeline(costs)
         self._length = max(len(program.instructions), 1)
         self._problem = Problem(rounded(lives), self._length, self._time)
+        self._least = least_budget(self._problem.lives, self._length)
         self._known: dict[Hashable, _Candidate | None] = {}  # by what stays when
 
     def best(self) -> Packing:
@@ -171,7 +172,8 @@ class _Search:
         return min(found, key=_Candidate.order)
 
     def _replayed(self, packing: Packing) -> _Candidate:
-        plan = assemble(self._program, self._lives, packing, self._budget)
+        program, lives, budget = self._program, self._lives, self._budget
+        plan = assemble(program, lives, packing, budget, self._least)
         return _Candidate(packing, plan, simulate(plan, self._costs))
 
     def _make_dearer(self, found: _Candidate, dear: dict[str, float]) -> bool:
