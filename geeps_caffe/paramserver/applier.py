@@ -10,39 +10,8 @@ from geeps_caffe.paramserver.fused import BindMomentum, FusedSgd
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import Scheme
 from geeps_caffe.paramserver.table import Segment, parts_between
-from geeps_caffe.solvers import Hyper, Updater, sum_of_squares
-from geeps_caffe.solvers.updater import CHUNK_BYTES
-
-ADD_CHUNK_BYTES = 1 << 20  # where updates are only added: fewer arrays are in use
-
-
-class Workspace:
-    """Work arrays of one thread, for tables of one dtype and rule."""
-
-    def __init__(self, scheme: Scheme, table: int) -> None:
-        dtype = np.dtype(scheme.tables[table].dtype)
-        rule = scheme.rule_of(table)
-        nbytes = ADD_CHUNK_BYTES if rule is None else CHUNK_BYTES
-        self.chunk = nbytes // dtype.itemsize
-        self.updater = None if rule is None else Updater(rule, dtype)
-        self.sum, self.spare = np.empty((2, self.chunk), dtype)
-        self.zeros = np.zeros(self.chunk, dtype)
-
-
-class Workspaces:
-    """One workspace for all tables of a dtype and rule."""
-
-    def __init__(self, scheme: Scheme) -> None:
-        self._scheme = scheme
-        self._made: dict[tuple[str, str | None], Workspace] = {}
-
-    def of(self, table: int) -> Workspace:
-        """That of a table."""
-        shared, rule = self._scheme.tables[table], self._scheme.rule_of(table)
-        key = shared.dtype, None if rule is None else rule.type_name
-        if key not in self._made:
-            self._made[key] = Workspace(self._scheme, table)
-        return self._made[key]
+from geeps_caffe.paramserver.workspace import Scratch, Workspace
+from geeps_caffe.solvers import Hyper, sum_of_squares
 
 
 @dataclass(frozen=True)
@@ -86,7 +55,7 @@ class Applier:
         self._work = work or Workspace(scheme, table)
         parts = parts_between(scheme.tables[table], start, start + weights.size)
         self._fused = None
-        updater = self._work.updater
+        updater = self._work.scratch[0].updater
         if bind is not None and updater is not None and updater.is_sgd:
             self._fused = FusedSgd(
                 parts, start, weights, history[0], bind, updater, exact=scheme.exact
@@ -99,8 +68,9 @@ class Applier:
 
     def squares(self, updates: Sequence[Array], reduction: Reduction) -> float:
         """The sum of squares of the reduced update."""
+        scratch = self._work.scratch[0]
         total = sum(
-            sum_of_squares(self._add_up(piece, updates, reduction))
+            sum_of_squares(self._add_up(piece, updates, reduction, scratch))
             for piece in self._pieces
         )
         return total * reduction.scale**2
@@ -120,35 +90,45 @@ class Applier:
             hyper: of the whole solver; each segment takes its multipliers.
             scale: from clipping and iter_size; of no effect on added updates.
         """
-        updater = self._work.updater
-        if updater is None:
-            self._add(updates, reduction)
-            return
         scale *= reduction.scale
         fused = self._fused if len(updates) == 1 else None
         if fused is not None and fused.apply(updates[0], hyper, scale):
             return
-        for piece in self._pieces:
-            grad = self._add_up(piece, updates, reduction)
-            local = hyper.local(piece.part.lr_mult, piece.part.decay_mult)
-            updater.step_chunk(piece.weights, grad, piece.slots, local, scale)
+        pieces, scratch = iter(self._pieces), self._work.scratch
 
-    def _add(self, updates: Sequence[Array], reduction: Reduction) -> None:
-        work = self._work
-        for piece in self._pieces:
-            total = self._add_up(piece, updates, reduction)
-            if reduction.scale != 1.0:
-                total = np.multiply(total, reduction.scale, out=work.sum[: total.size])
-            np.add(piece.weights, total, out=piece.weights)
+        def do(hand: int) -> None:
+            own = scratch[hand]
+            for piece in pieces:  # each is taken once, by whoever is free
+                total = self._add_up(piece, updates, reduction, own)
+                if own.updater is None:
+                    _add(piece, total, reduction.scale, own)
+                else:
+                    local = hyper.local(piece.part.lr_mult, piece.part.decay_mult)
+                    own.updater.step_chunk(
+                        piece.weights, total, piece.slots, local, scale
+                    )
+
+        self._work.hands.share(do)
 
     def _add_up(
-        self, piece: _Piece, updates: Sequence[Array], reduction: Reduction
+        self,
+        piece: _Piece,
+        updates: Sequence[Array],
+        reduction: Reduction,
+        scratch: Scratch,
     ) -> Array:
-        n, work = piece.weights.size, self._work
+        n = piece.weights.size
         if self.rule is not None and piece.part.lr_mult == 0:
-            return work.zeros[:n]
+            return scratch.zeros[:n]
         parts = [update[piece.where] for update in updates]
-        return reduction.add_up(parts, work.sum[:n], work.spare[:n])
+        return reduction.add_up(parts, scratch.sum[:n], scratch.spare[:n])
+
+
+def _add(piece: _Piece, total: Array, scale: float, scratch: Scratch) -> None:
+    """An update without a rule."""
+    if scale != 1.0:
+        total = np.multiply(total, scale, out=scratch.sum[: total.size])
+    np.add(piece.weights, total, out=piece.weights)
 
 
 def _chunks(part: Segment, start: int, chunk: int) -> list[slice]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.greetings import answer_late, check_hello
+from geeps_caffe.paramserver.hands import Hands
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.membership import Membership
 from geeps_caffe.paramserver.memory import Memory, nbytes
@@ -42,6 +43,8 @@ class Host:
     Args:
         allocate: gives a zeroed block of so many bytes, 64-byte aligned.
         now: seconds of a steady clock, as all later times.
+        limits: how long a wait may last.
+        hands: the threads that large tables' arithmetic is shared by.
 
     Once `failure` is set the run is over: it says why.
     """
@@ -52,12 +55,13 @@ class Host:
         allocate: Callable[[int], Array],
         now: float,
         limits: Limits | None = None,
+        hands: Hands | None = None,
     ) -> None:
         self.ranks = ranks
         self.local = range(ranks)  # those that this agent serves
         self.failure: str | None = None
         self.refused = False  # the failure is the program's fault, nobody died
-        self._allocate = allocate
+        self._allocate, self._hands = allocate, hands
         names = [socket.gethostname()] * ranks
         self._members = Membership(names, limits or Limits(), now)
         self._rendezvous = Rendezvous(ranks)
@@ -139,7 +143,7 @@ class Host:
             return []
         size = nbytes(scheme, self.ranks)
         memory = Memory(scheme, self.ranks, self._allocate(size))
-        self._shard = Shard(scheme, memory)
+        self._shard = Shard(scheme, memory, self._hands)
         return [
             (rank, Granted(size, rank, self.ranks, 1)) for rank in range(self.ranks)
         ]

@@ -10,10 +10,11 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.applier import Applier, Workspace
+from geeps_caffe.paramserver.applier import Applier
 from geeps_caffe.paramserver.fused import BindMomentum
 from geeps_caffe.paramserver.memory import Memory
 from geeps_caffe.paramserver.reduction import Reduction
+from geeps_caffe.paramserver.workspace import Workspace
 from geeps_caffe.solvers import Hyper, normalization
 
 ALONE = Reduction("sum", [1.0])  # of one update, whatever the reduction

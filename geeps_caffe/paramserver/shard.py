@@ -15,7 +15,8 @@ import numpy as np
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.applier import Applier, Workspaces
+from geeps_caffe.paramserver.applier import Applier
+from geeps_caffe.paramserver.hands import Hands
 from geeps_caffe.paramserver.memory import Memory
 from geeps_caffe.paramserver.messages import (
     Clipped,
@@ -31,6 +32,7 @@ from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction, own_share
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 from geeps_caffe.paramserver.vector_clock import VectorClock
+from geeps_caffe.paramserver.workspace import Workspaces
 from geeps_caffe.solvers import Clipping, Hyper, normalization
 
 
@@ -63,11 +65,15 @@ class _Job(NamedTuple):
 class Shard:
     """Owns all tables of a host whose workers share them with no other host.
 
-    One thread does the arithmetic: two were measured to be slower (they hand Python's
-    lock to and fro), and one already moves memory at two thirds of its speed.
+    Args:
+        scheme: all tables.
+        memory: theirs and the workers'.
+        hands: the threads that large tables' arithmetic is shared by.
     """
 
-    def __init__(self, scheme: Scheme, memory: Memory) -> None:
+    def __init__(
+        self, scheme: Scheme, memory: Memory, hands: Hands | None = None
+    ) -> None:
         self._scheme = scheme
         self._memory = memory
         self._workers = memory.workers
@@ -76,7 +82,7 @@ class Shard:
             _Table(VectorClock(table.name, self._workers), [-1] * self._workers)
             for table in scheme.tables
         ]
-        work = Workspaces(scheme)
+        work = Workspaces(scheme, hands)
         self._appliers = [
             Applier(scheme, t, memory.weights[t], memory.history[t], work=work.of(t))
             for t in range(len(scheme.tables))

@@ -62,8 +62,8 @@ class Workers:
             InputError: the log of a rank can't be written; then none is started.
         """
         outputs = {rank: self._open_log(rank) for rank in self._ranks if rank}
-        cores = str(max(1, _cores() // len(self._ranks)))
-        shares = {"OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
+        share = str(max(1, cores() // len(self._ranks)))
+        shares = {"OMP_NUM_THREADS": share, "OPENBLAS_NUM_THREADS": share}
         process, processes = local_number(environ)  # agents that share this host
         first, here = process * len(self._ranks), processes * len(self._ranks)
         for place, rank in enumerate(self._ranks, first):
@@ -169,7 +169,7 @@ def _name(number: int) -> str:
     return names.get(number, f"signal {number}")
 
 
-def _cores() -> int:
+def cores() -> int:
     """Those that this process may use, where the system tells."""
     affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
-from geeps_caffe.paramserver.applier import Applier, Workspaces
+from geeps_caffe.paramserver.applier import Applier
 from geeps_caffe.paramserver.hosts.local_sums import Share
 from geeps_caffe.paramserver.hosts.part_clocks import PartClocks
 from geeps_caffe.paramserver.hosts.pieces import Piece
 from geeps_caffe.paramserver.norms import Norms
 from geeps_caffe.paramserver.reduction import Reduction
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
+from geeps_caffe.paramserver.workspace import Workspaces
 from geeps_caffe.solvers import Clipping, Hyper, normalization
 
 

@@ -1,0 +1,54 @@
+"""Threads that do the arithmetic of a large table together.
+
+NumPy lets go of Python's lock while it computes, and one thread can't move memory as
+fast as the memory goes. Each takes a chunk as soon as it has done with one, so none
+waits long for the others.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from types import TracebackType
+
+
+class Hands:
+    """The calling thread and others, which begin with the first call.
+
+    To be used in a `with` block, at whose end the others end.
+
+    Args:
+        count: of all of them; 1: there are no others.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self.count = count
+        self._others = ThreadPoolExecutor(max(1, count - 1), "arithmetic")
+
+    def share(self, do: Callable[[int], None]) -> None:
+        """Call `do` with each number below `count`, all at once; wait for all.
+
+        Raises:
+            Exception: what one of them has raised.
+        """
+        if self.count == 1:
+            do(0)
+            return
+        others = [self._others.submit(do, n) for n in range(1, self.count)]
+        try:
+            do(0)
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+
+    def __enter__(self) -> "Hands":
+        """These."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the other threads."""
+        self._others.shutdown()
