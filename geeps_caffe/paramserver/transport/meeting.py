@@ -17,6 +17,7 @@ from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 LOOK_MS = 10  # between two looks
 LONGEST = 4096  # bytes of what one says
 MORE_PATIENCE = 10.0  # seconds: the first one gives up first, and says who is missing
+LINGER_MS = 2000  # to deliver the last words
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,19 @@ class _Guest:
     sender: bytes = b""
 
 
-def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
+def meet(
+    meeting: Meeting,
+    key: ClusterKey | None,
+    seconds: float,
+    more: float = MORE_PATIENCE,
+) -> Met:
     """Wait for all; the first one listens at `master`.
+
+    Args:
+        meeting: what this process knows.
+        key: the cluster's, if it has one.
+        seconds: how long the first one waits.
+        more: how much longer the others wait for its answer.
 
     Raises:
         PeerLost: not all came in time; the missing ones are named.
@@ -63,12 +75,13 @@ def meet(meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
         )
     meeting.master.check()
     context = zmq_module().Context()
+    context.linger = LINGER_MS  # of sockets closed before it: else it waits for ever
     try:
         if meeting.host == 0:
             return _receive_all(context, meeting, key, seconds)
-        return _ask(context, meeting, key, seconds)
+        return _ask(context, meeting, key, seconds + more)
     finally:
-        context.destroy(linger=2000)
+        context.destroy()
 
 
 def _receive_all(
@@ -89,6 +102,7 @@ def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> M
             _take(door.recv_multipart(), guests, meeting)
     answer = {
         "missing": [host for host in range(meeting.hosts) if host not in guests],
+        "seconds": seconds,
         "hosts": [
             [guests[h].address.name, guests[h].address.port, guests[h].workers]
             for h in sorted(guests)
@@ -97,7 +111,7 @@ def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> M
     for guest in guests.values():
         if guest.sender:
             door.send_multipart([guest.sender, json.dumps(answer).encode()])
-    return _read(answer, seconds)
+    return _read(answer)
 
 
 def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
@@ -133,13 +147,15 @@ def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> No
         return
 
 
-def _ask(context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
+def _ask(
+    context: Any, meeting: Meeting, key: ClusterKey | None, patience: float
+) -> Met:
     with context.socket(zmq_module().DEALER) as line:
-        return _ask_over(line, meeting, key, seconds)
+        return _ask_over(line, meeting, key, patience)
 
 
 def _ask_over(
-    line: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
+    line: Any, meeting: Meeting, key: ClusterKey | None, patience: float
 ) -> Met:
     line.maxmsgsize = 1 << 20
     line.ipv6 = True
@@ -150,14 +166,13 @@ def _ask_over(
     own = _own_address(meeting)
     words = [meeting.host, meeting.hosts, own.name, own.port, meeting.workers]
     line.send(json.dumps(words).encode())
-    patience = seconds + MORE_PATIENCE
     if not line.poll(int(patience * 1000)):
         raise PeerLost(
             f"rank {meeting.host} (host {socket.gethostname()}, process {os.getpid()}) "
             f"did not reach rank 0 at {meeting.master.url} within {patience:.0f} s"
         )
     try:
-        return _read(json.loads(line.recv()), seconds)
+        return _read(json.loads(line.recv()))
     except NO_PASSPORT as error:
         raise ParameterServerError(f"rank 0 sent no list of hosts: {error}") from error
 
@@ -183,9 +198,10 @@ def _free_port(name: str, family: int = socket.AF_INET) -> int:
         return int(free.getsockname()[1])
 
 
-def _read(answer: dict[str, Any], seconds: float) -> Met:
+def _read(answer: dict[str, Any]) -> Met:
     if answer["missing"]:
         which = ", ".join(str(rank) for rank in answer["missing"])
+        seconds = float(answer["seconds"])
         raise PeerLost(f"no connection for {seconds:.0f} s from rank {which}")
     rows = answer["hosts"]
     return Met(

@@ -67,6 +67,13 @@ def test_who_does_not_come_is_named_to_all():
         assert str(error) == "no connection for 0 s from rank 1"
 
 
+def test_a_first_one_that_does_not_come_is_named_and_not_waited_for_any_more():
+    (port,) = free_ports(1)
+    meeting = Meeting(1, 2, Address("127.0.0.1", port), 1)
+    with pytest.raises(PeerLost, match=f"did not reach rank 0 at tcp://.*:{port} with"):
+        meet(meeting, None, 0.1, more=0.1)
+
+
 def test_strangers_at_the_door_do_no_harm():
     rng = random.Random(1)
     (port,) = free_ports(1)
