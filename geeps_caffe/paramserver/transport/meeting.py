@@ -1,19 +1,23 @@
 """Processes that only know the first one's address tell each other theirs."""
 
 import json
+import logging
 import os
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from geeps_caffe.errors import InputError, ParameterServerError, PeerLost, UsageError
 from geeps_caffe.paramserver.hosts.passport import NO_PASSPORT
+from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.doorman import Doorman
 from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 
+_LOG = logging.getLogger(__name__)
 LOOK_MS = 10  # between two looks
 LONGEST = 4096  # bytes of what one says
 MORE_PATIENCE = 10.0  # seconds: the first one gives up first, and says who is missing
@@ -46,6 +50,26 @@ class _Guest:
     address: Address
     workers: int
     sender: bytes = b""
+
+
+class Patience:
+    """A wait with an end; the log hears for whom and since when, now and then."""
+
+    def __init__(self, seconds: float, now: float) -> None:
+        self._begun = self._told = now
+        self._seconds = seconds
+
+    def lasts(self, missing: Sequence[int], now: float) -> bool:
+        """Whether ranks that have not come are waited for any longer."""
+        if now - self._told >= Limits.report:
+            self._told = now
+            who = _ranks(missing)
+            _LOG.warning("waiting for %s, since %.0f s", who, now - self._begun)
+        return now - self._begun < self._seconds
+
+
+def _ranks(numbers: Sequence[int]) -> str:
+    return "rank " + ", ".join(map(str, numbers))
 
 
 def meet(
@@ -95,13 +119,15 @@ def _receive_all(
 def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> Met:
     own = _Guest(Address(meeting.master.name, _free_port("")), meeting.workers)
     guests = {0: own}
-    end = time.monotonic() + seconds
-    while len(guests) < meeting.hosts and time.monotonic() < end:
+    patience = Patience(seconds, time.monotonic())
+    missing = [*range(1, meeting.hosts)]
+    while missing and patience.lasts(missing, time.monotonic()):
         doorman.look()
         if door.poll(LOOK_MS):
             _take(door.recv_multipart(), guests, meeting)
+            missing = [host for host in range(meeting.hosts) if host not in guests]
     answer = {
-        "missing": [host for host in range(meeting.hosts) if host not in guests],
+        "missing": missing,
         "seconds": seconds,
         "hosts": [
             [guests[h].address.name, guests[h].address.port, guests[h].workers]
@@ -147,15 +173,13 @@ def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> No
         return
 
 
-def _ask(
-    context: Any, meeting: Meeting, key: ClusterKey | None, patience: float
-) -> Met:
+def _ask(context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
     with context.socket(zmq_module().DEALER) as line:
-        return _ask_over(line, meeting, key, patience)
+        return _ask_over(line, meeting, key, seconds)
 
 
 def _ask_over(
-    line: Any, meeting: Meeting, key: ClusterKey | None, patience: float
+    line: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
 ) -> Met:
     line.maxmsgsize = 1 << 20
     line.ipv6 = True
@@ -166,10 +190,13 @@ def _ask_over(
     own = _own_address(meeting)
     words = [meeting.host, meeting.hosts, own.name, own.port, meeting.workers]
     line.send(json.dumps(words).encode())
-    if not line.poll(int(patience * 1000)):
+    patience = Patience(seconds, time.monotonic())
+    while not line.poll(LOOK_MS):
+        if patience.lasts([0], time.monotonic()):
+            continue
         raise PeerLost(
             f"rank {meeting.host} (host {socket.gethostname()}, process {os.getpid()}) "
-            f"did not reach rank 0 at {meeting.master.url} within {patience:.0f} s"
+            f"did not reach rank 0 at {meeting.master.url} within {seconds:.0f} s"
         )
     try:
         return _read(json.loads(line.recv()))
@@ -200,9 +227,10 @@ def _free_port(name: str, family: int = socket.AF_INET) -> int:
 
 def _read(answer: dict[str, Any]) -> Met:
     if answer["missing"]:
-        which = ", ".join(str(rank) for rank in answer["missing"])
         seconds = float(answer["seconds"])
-        raise PeerLost(f"no connection for {seconds:.0f} s from rank {which}")
+        raise PeerLost(
+            f"no connection for {seconds:.0f} s from {_ranks(answer['missing'])}"
+        )
     rows = answer["hosts"]
     return Met(
         tuple(Address(str(name), int(port)) for name, port, _ in rows),

@@ -9,7 +9,7 @@ import pytest
 from geeps_caffe.errors import InputError, PeerLost, UsageError
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.keys import make_key
-from geeps_caffe.paramserver.transport.meeting import Meeting, meet
+from geeps_caffe.paramserver.transport.meeting import Meeting, Patience, meet
 from tests.paramserver.hosts.test_launch_host import free_ports
 
 zmq = pytest.importorskip("zmq")
@@ -65,6 +65,17 @@ def test_who_does_not_come_is_named_to_all():
     assert len(found) == 2
     for error in found.values():
         assert str(error) == "no connection for 0 s from rank 1"
+
+
+def test_who_waits_says_for_whom_every_ten_seconds_and_not_without_end(caplog):
+    patience = Patience(25.0, now=100.0)
+    assert all(patience.lasts([1, 4], now) for now in (101.0, 109.9, 110.0, 119.9))
+    assert patience.lasts([4], 120.5)
+    assert not patience.lasts([4], 125.0)
+    assert caplog.messages == [
+        "waiting for rank 1, 4, since 10 s",
+        "waiting for rank 4, since 20 s",
+    ]
 
 
 def test_a_first_one_that_does_not_come_is_named_and_not_waited_for_any_more():
