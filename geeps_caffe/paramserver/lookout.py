@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 SOON_SECONDS = 0.0005  # waits in training take milliseconds: they are slept through
-TAKEN_SECONDS = 0.0003  # more than others of this kind need a core for
+TAKEN_SECONDS = 0.0001  # more than others of this kind need a core for
 #: Without looks, where others compute; the core may also be taken by something short.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 1.0
 _offer: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
