@@ -1,9 +1,11 @@
 """Functions of a program that a net calls around each layer: before_forward, ..."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from geeps_caffe.caffe.in_place import Part
 from geeps_caffe.schedule.instructions import Instruction
 
 Hook = Callable[[int], object]
@@ -24,7 +26,7 @@ class Hooks:
 
     def run(
         self,
-        direction: str,
+        part: Part,
         owners: list[int],
         wanted: Wanted,
         walk: Callable[[Wanted], None],
@@ -33,35 +35,66 @@ class Hooks:
         """Walk over the instructions that are wanted, and call the hooks between.
 
         Args:
-            direction: "forward" or "backward".
+            part: the layers that run.
             owners: the layer that each instruction serves.
             wanted: which instructions of the program to run.
             walk: runs those that a function accepts, in order.
             settled: a context in which the program sees the arrays as they are before
                 a layer, or after it (True), and what it writes there counts.
         """
+        direction = "backward" if part.backward else "forward"
         before, after = self.before[direction], self.after[direction]
         if not before and not after:
             walk(wanted)
             return
-        running: list[int] = []
+        layers = _Layers(part.layers(), before, after, settled)
 
         def enter(position: int, instruction: Instruction) -> bool:
             if not wanted(position, instruction):
                 return False
-            if running != [owners[position]]:
-                leave()
-                running.append(owners[position])
-                _call(before, owners[position], settled(owners[position], False))
+            layers.enter(owners[position])
             return True
 
-        def leave() -> None:
-            if running:
-                layer = running.pop()
-                _call(after, layer, settled(layer, True))
-
         walk(enter)
-        leave()
+        layers.end()
+
+
+class _Layers:
+    """The layers of a pass. Each is told of once, those that do nothing as well."""
+
+    def __init__(
+        self,
+        layers: Iterable[int],
+        before: list[Hook],
+        after: list[Hook],
+        settled: Settled,
+    ) -> None:
+        self._waiting = deque(layers)
+        self._running: int | None = None
+        self._before, self._after, self._settled = before, after, settled
+
+    def enter(self, layer: int) -> None:
+        """Tell of all layers up to one that is about to run."""
+        while layer in self._waiting:
+            self._leave()
+            self._running = self._waiting.popleft()
+            self._call(self._before, self._running, False)
+
+    def end(self) -> None:
+        """Tell of those that are left."""
+        if self._waiting:
+            self.enter(self._waiting[-1])
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._running is not None:
+            self._call(self._after, self._running, True)
+
+    def _call(self, hooks: list[Hook], layer: int, done: bool) -> None:
+        if hooks:
+            with self._settled(layer, done):
+                for hook in hooks:
+                    hook(layer)
 
 
 class Hooked:
@@ -84,10 +117,3 @@ class Hooked:
     def after_backward(self, hook: Hook) -> None:
         """The same after each layer has run backward."""
         self._hooks.after["backward"].append(hook)
-
-
-def _call(hooks: list[Hook], layer: int, settled: AbstractContextManager[None]) -> None:
-    if hooks:
-        with settled:
-            for hook in hooks:
-                hook(layer)

@@ -29,6 +29,12 @@ class Part:
         """Whether a layer runs."""
         return layer is not None and self.first <= layer <= self.last
 
+    def layers(self) -> range:
+        """The layers in the order in which they run."""
+        if self.backward:
+            return range(self.last, self.first - 1, -1)
+        return range(self.first, self.last + 1)
+
     def split(self, layer: int, done: bool) -> tuple["Part", "Part"]:
         """What has run before a layer, or with it if it is done, and what has not."""
         if self.backward:

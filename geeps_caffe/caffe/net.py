@@ -162,8 +162,7 @@ class Net(Hooked, Batched):
             right = backward == part.backward and position >= 0
             return right and part.has(owners[position])
 
-        direction = "backward" if part.backward else "forward"
-        self._hooks.run(direction, owners, wanted, executor.run, settled)
+        self._hooks.run(part, owners, wanted, executor.run, settled)
         self._arrays.after_run(left)
 
     def _forward(self, start: int, end: int) -> float:
