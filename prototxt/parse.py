@@ -26,7 +26,7 @@ from prototxt.tokens import BROKEN, END, NUMBER, STRING, WORD, Token
 
 _KINDS = {
     FieldDescriptor.TYPE_FLOAT: "float",
-    FieldDescriptor.TYPE_DOUBLE: "float",
+    FieldDescriptor.TYPE_DOUBLE: "double",
     FieldDescriptor.TYPE_INT32: "int32",
     FieldDescriptor.TYPE_UINT32: "uint32",
     FieldDescriptor.TYPE_INT64: "int64",

@@ -6,6 +6,7 @@ expected.
 """
 
 import re
+import sys
 from typing import Any
 
 from google.protobuf.descriptor import EnumDescriptor
@@ -15,7 +16,11 @@ from prototxt.tokens import NUMBER, STRING, WORD, Token
 
 _INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*", re.ASCII)
 _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?", re.ASCII)
-_LARGEST = 3.4028235677973362e38  # what rounds to the largest float
+#: The largest number that becomes a finite one of a kind, and how it is told.
+_LARGEST = {
+    "float": (3.4028235677973362e38, "3.4e38"),
+    "double": (sys.float_info.max, "1.8e308"),
+}
 _WORDS = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
 _TRUE, _FALSE = {"true", "True", "t"}, {"false", "False", "f"}
 
@@ -43,14 +48,15 @@ def integer(token: Token, negative: bool, kind: str) -> int:
     return value
 
 
-def real(token: Token, negative: bool) -> float:
+def real(token: Token, negative: bool, kind: str) -> float:
     """A number with or without fraction, exponent and the suffix f; inf; nan."""
     if token.kind == NUMBER and _DECIMAL.fullmatch(token.text):
         if re.fullmatch(r"0\d+", token.text):
             raise ValueError(f"expected a decimal number, not the octal {token.text}")
         value = float(token.text.rstrip("fF"))
-        if value > _LARGEST:
-            raise ValueError(f"{token.text} is too large for a float (at most 3.4e38)")
+        largest, text = _LARGEST[kind]
+        if value > largest:
+            raise ValueError(f"{token.text} is too large for a {kind} (at most {text})")
     elif token.kind == WORD and token.text.lower() in _WORDS:
         value = _WORDS[token.text.lower()]
     else:
@@ -157,8 +163,8 @@ def show(token: Token) -> str:
 
 def scalar(kind: str, token: Token, negative: bool, enum: Any) -> int | float | bool:
     """The value of a field that is neither a string nor a message."""
-    if kind == "float":
-        return real(token, negative)
+    if kind in _LARGEST:
+        return real(token, negative, kind)
     if kind == "enum":
         return enum_number(token, negative, enum)
     if kind == "bool":

@@ -47,19 +47,19 @@ def test_the_smallest_number_fits():
     [("1", 1.0), (".5", 0.5), ("5.", 5.0), ("1e-3", 0.001), ("2f", 2.0), ("1.5F", 1.5)],
 )
 def test_real_numbers_have_all_forms_of_c(text, value):
-    assert values.real(token(text), False) == value
+    assert values.real(token(text), False, "float") == value
 
 
 def test_infinity_and_nan_are_words():
-    assert values.real(token("inf"), True) == -math.inf
-    assert values.real(token("Infinity"), False) == math.inf
-    assert math.isnan(values.real(token("NaN"), False))
+    assert values.real(token("inf"), True, "float") == -math.inf
+    assert values.real(token("Infinity"), False, "float") == math.inf
+    assert math.isnan(values.real(token("NaN"), False, "float"))
 
 
 @pytest.mark.parametrize("text", ["0x10", "010", "1.2.3", "abc", '"1"'])
 def test_what_is_no_real_number_is_refused(text):
     with pytest.raises(ValueError, match="expected a"):
-        values.real(token(text), False)
+        values.real(token(text), False, "float")
 
 
 @pytest.mark.parametrize("text", ["true", "True", "t", "1"])
