@@ -42,7 +42,7 @@ from prototxt.text import (
 
 if TYPE_CHECKING:
     from prototxt.blobs import Blob
-    from prototxt.hdf5 import write_state_hdf5, write_weights_hdf5
+    from prototxt.hdf5_write import write_state_hdf5, write_weights_hdf5
     from prototxt.single import read_blob, write_blob
     from prototxt.state import State, read_state, write_state
     from prototxt.weights import WeightsFile, read_weights, write_weights
@@ -59,9 +59,9 @@ _LATE = {
     "read_weights": "prototxt.weights",
     "write_blob": "prototxt.single",
     "write_state": "prototxt.state",
-    "write_state_hdf5": "prototxt.hdf5",
+    "write_state_hdf5": "prototxt.hdf5_write",
     "write_weights": "prototxt.weights",
-    "write_weights_hdf5": "prototxt.hdf5",
+    "write_weights_hdf5": "prototxt.hdf5_write",
 }
 
 

@@ -11,7 +11,7 @@ from geeps_caffe.caffe.faults import ArrayError
 from geeps_caffe.caffe.images import resize_image
 from geeps_caffe.data.mean import read_mean
 from geeps_caffe.device.array import Array, Shape
-from geeps_caffe.errors import UsageError, unknown
+from geeps_caffe.errors import DataError, UsageError, unknown
 
 _LOG = logging.getLogger(__name__)
 Mean: TypeAlias = Array | str | Path
@@ -97,6 +97,7 @@ class Transformer:
 
         Raises:
             ArrayError: it has other channels, or is no image.
+            DataError: the file holds no mean.
         """
         shape = self._shape(in_)[1:]
         values = _values(mean)
@@ -119,9 +120,19 @@ def _values(mean: Mean) -> Array:
     if not isinstance(mean, str | Path):
         return np.asarray(mean)
     if str(mean).endswith(".npy"):
-        values: Array = np.load(mean, allow_pickle=False)
-        return values
+        return _read_npy(str(mean))
     return read_mean(str(mean))
+
+
+def _read_npy(path: str) -> Array:
+    try:  # mapped: an array that is larger than its file takes no memory
+        with np.errstate(over="raise"):
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, TypeError, EOFError, ArithmeticError) as error:
+        raise DataError(f"mean file {path!r} is no array of NumPy: {error}") from error
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiu":
+        raise DataError(f"mean file {path!r} is no array of numbers")
+    return np.array(found)
 
 
 def _fitted(in_: str, mean: Array, shape: Shape) -> Array:

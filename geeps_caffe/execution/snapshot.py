@@ -18,6 +18,15 @@ from geeps_caffe.files import DISK, FileSystem, Writer, write_bytes
 from prototxt.state import State, read_state, write_state
 
 _HDF5 = 0  # SnapshotFormat in caffe.proto
+#: What JSON that is no position may raise.
+_NO_POSITION = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 
 
 def snapshot_prefix(solver: Any, solver_path: str) -> str:
@@ -83,7 +92,7 @@ def state_writer(
     content = iteration, files.weights, history, current_step
     if not files.hdf5:
         return lambda file: write_state(file, *content)
-    from prototxt.hdf5 import write_state_hdf5  # noqa: PLC0415  h5py is slow
+    from prototxt.hdf5_write import write_state_hdf5  # noqa: PLC0415  h5py is slow
 
     return lambda file: write_state_hdf5(file, *content)
 
@@ -111,15 +120,20 @@ def read_position(state_path: str) -> dict[str, Any] | None:
         return None
     try:
         content = json.loads(path.read_text())
-        sources = content["sources"]
-        if not isinstance(sources, dict) or content["version"] != 1:
+        places = [source["place"] for source in content["sources"].values()]
+        if content["version"] != 1 or not all(map(_is_place, places)):
             raise ValueError("not a position file of version 1")
-    except (ValueError, KeyError, TypeError) as error:
+    except _NO_POSITION as error:
         raise InputError(
             f"{path}: damaged position file ({error}); remove it to resume with the "
             "data from its first record"
         ) from error
     return dict(content)
+
+
+def _is_place(found: object) -> bool:
+    """A number of records, which 64 bits hold with those of the run."""
+    return isinstance(found, int) and 0 <= found < 1 << 60
 
 
 def load_state(path: str) -> State:

@@ -198,7 +198,7 @@ def weights_writer(
     blobs = layer_blobs(net)
     if not hdf5:
         return lambda file: write_weights(file, message, blobs, beside)
-    from prototxt.hdf5 import write_weights_hdf5  # noqa: PLC0415  h5py is slow
+    from prototxt.hdf5_write import write_weights_hdf5  # noqa: PLC0415  h5py is slow
 
     owned = _owned(net, blobs)
     return lambda file: write_weights_hdf5(file, message, owned, beside)

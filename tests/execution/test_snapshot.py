@@ -85,12 +85,32 @@ def test_the_trial_leaves_nothing(place):
 
 
 def test_a_position_is_what_was_written(place):
-    content = {"data": {"record": 6}}
+    content = {"data": {"place": 6, "length": 9}}
     with open("p.position", "wb") as file:
         position_writer(content, 2, 17)(file)
     found = read_position("p.solverstate.h5")
     assert (found["sources"], found["ranks"], found["seed"]) == (content, 2, 17)
     assert read_position("q.solverstate") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        '{"version": 1}',
+        '{"version": 2, "sources": {}}',
+        '{"version": 1, "sources": [1]}',
+        '{"version": 1, "sources": {"data": 5}}',
+        '{"version": 1, "sources": {"data": {"place": "6"}}}',
+        '{"version": 1, "sources": {"data": {"place": -1}}}',
+        '{"version": 1, "sources": {"data": {"place": 10000000000000000000}}}',
+    ],
+)
+def test_what_is_no_position_is_refused(place, text):
+    (place / "p.position").write_text(text)
+    with pytest.raises(InputError, match=r"p\.position: damaged position file"):
+        read_position("p.solverstate")
 
 
 @pytest.mark.parametrize(
