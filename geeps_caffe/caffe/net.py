@@ -8,31 +8,26 @@ import numpy as np
 
 import prototxt
 from geeps_caffe.caffe.arguments import read_arguments
-from geeps_caffe.caffe.arrays import PARAM, NetArrays
+from geeps_caffe.caffe.arrays import NetArrays
 from geeps_caffe.caffe.batches import Batched
 from geeps_caffe.caffe.blobs import Blob
 from geeps_caffe.caffe.by_hand import plan_by_hand
 from geeps_caffe.caffe.faults import ArrayError
 from geeps_caffe.caffe.hooks import Hooked, Hooks
 from geeps_caffe.caffe.in_place import Part, written_gradients
+from geeps_caffe.caffe.weight_files import WithWeights
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GraphError, UsageError, unknown
 from geeps_caffe.execution.net import PlannedNet
 from geeps_caffe.execution.sharing import shared_names
-from geeps_caffe.execution.weights import (
-    copy_weights,
-    fill_params,
-    save_weights,
-    weights_writer,
-)
-from geeps_caffe.files import DISK, write_atomically
+from geeps_caffe.execution.weights import fill_params
 from geeps_caffe.layers.dummy_data import DummyData
 from geeps_caffe.layers.memory_data import MemoryData
 from geeps_caffe.schedule.instructions import Instruction
 from geeps_caffe.schedule.plan import Plan
 
 
-class Net(Hooked, Batched):
+class Net(Hooked, Batched, WithWeights):
     """A net from a prototxt, run by hand.
 
     Args:
@@ -228,36 +223,7 @@ class Net(Hooked, Batched):
         if name not in self.blobs:
             raise GraphError(unknown("blob", name, self.blobs))
 
-    # -- weights ---------------------------------------------------------------
-
-    def copy_from(self, path: str, plain_statistics: bool = False) -> None:
-        """Copy weights from a .caffemodel or .caffemodel.h5 by layer name.
-
-        `plain_statistics`: the file is NVCaffe's, whose BatchNorm layers store mean
-        and variance with a factor of 0.
-        """
-        self._arrays.before_run()
-        copy_weights(self._net, str(path), plain_statistics=plain_statistics)
-        self._arrays.after_run()
-
-    def save(self, path: str) -> None:
-        """Write a .caffemodel (or .h5, by the name's ending)."""
-        self._arrays.before_run()
-        save_weights(self._net, str(path))
-
-    def save_hdf5(self, path: str, write_diff: bool = False) -> None:
-        """Write a weight file in HDF5, whatever its name; with the gradients or not."""
-        self._arrays.before_run()
-        diffs = self._param_diffs() if write_diff else None
-        write_atomically(str(path), weights_writer(self._net, True, diffs), DISK)
-
-    def load_hdf5(self, path: str) -> None:
-        """Copy weights from an HDF5 file by layer name."""
-        self.copy_from(path)
-
-    def _param_diffs(self) -> dict[str, Array]:
-        diff = self._arrays.blob_diff
-        return {key: diff(PARAM + key) for key in self._net.graph.params}
+    # -- other nets ------------------------------------------------------------
 
     def share_with(self, other: "Net") -> None:
         """Use the params of another net, by layer name; gradients stay apart.

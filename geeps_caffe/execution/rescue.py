@@ -3,9 +3,9 @@
 import re
 
 from geeps_caffe.errors import PeerLost
+from geeps_caffe.execution.saved_weights import save_weights
 from geeps_caffe.execution.snapshot import snapshot_prefix
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import save_weights
 from geeps_caffe.files import DISK, FileSystem
 
 _FIRST_LOST = re.compile(r"\b(?:lost|from) (?:host \S+ \()?ranks? 0(?: to (\d+))?\b")

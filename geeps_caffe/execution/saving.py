@@ -11,6 +11,7 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import GeepsCaffeError, PeerLost
 from geeps_caffe.execution import reports
 from geeps_caffe.execution.reports import Report
+from geeps_caffe.execution.saved_weights import weights_writer
 from geeps_caffe.execution.snapshot import (
     SnapshotFiles,
     file_names,
@@ -22,7 +23,7 @@ from geeps_caffe.execution.snapshot import (
     state_writer,
 )
 from geeps_caffe.execution.training import Training
-from geeps_caffe.execution.weights import copy_weights, left_out, weights_writer
+from geeps_caffe.execution.weights import copy_weights, left_out
 from geeps_caffe.files import FileSystem, write_together
 from geeps_caffe.solvers import Start, current_step
 from prototxt import PrototxtError

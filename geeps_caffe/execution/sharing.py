@@ -1,7 +1,9 @@
-"""Which params of a net are those of the training net."""
+"""Which blobs of layers are shared, within a net and with the training net."""
+
+from collections.abc import Sequence
 
 from geeps_caffe.errors import InputError
-from geeps_caffe.graph.graph import Graph
+from geeps_caffe.graph.graph import Graph, Node
 
 
 def shared_names(graph: Graph, trained: Graph) -> dict[str, str]:
@@ -32,3 +34,15 @@ def shared_names(graph: Graph, trained: Graph) -> dict[str, str]:
             names[mine] = theirs
             names[f"{mine}.diff"] = f"{theirs}.diff"
     return names
+
+
+def ownership(nodes: Sequence[Node]) -> list[list[bool]]:
+    """For every blob of every layer, whether it stands there for the first time."""
+    seen: set[str] = set()
+    found: list[list[bool]] = []
+    for node in nodes:
+        found.append([])
+        for key in node.params:
+            found[-1].append(key not in seen)
+            seen.add(key)
+    return found
