@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 
 from geeps_caffe.device.backend import gpu_names, nccl_text
@@ -30,13 +31,15 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 }
 
 
-def version_rows() -> list[tuple[str, str]]:
+def version_rows(
+    libraries: Mapping[str, tuple[str, ...]] = LIBRARIES,
+) -> list[tuple[str, str]]:
     """Versions of everything that matters."""
     rows = [
         ("geeps-caffe", f"{VERSION}, for models of Caffe {CAFFE_VERSION}"),
         ("python", f"{sys.version.split()[0]} ({sys.executable})"),
     ]
-    rows += [(name, _installed(names)) for name, names in LIBRARIES.items()]
+    rows += [(name, _installed(names)) for name, names in libraries.items()]
     return rows
 
 

@@ -7,6 +7,7 @@ import prototxt
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.engines.onednn.library import OneDnnMissing
 from geeps_caffe.engines.table import open_engine
+from geeps_caffe.execution.reports import BlobMean
 from geeps_caffe.execution.trainer import Trainer
 from geeps_caffe.schedule.passes import NAMES
 
@@ -62,12 +63,15 @@ SOLVER = """base_lr: 0.05 momentum: 0.9 weight_decay: 0.01 lr_policy: "fixed"
   net_param { name: "small" %s }"""
 
 
-def trained(engine, without, more=""):
-    """Losses, the test net's outputs and all params after three iterations."""
+def ignore(report):
+    del report
+
+
+def trained(engine, without, more="", report=ignore):
+    """The test net's outputs and all params after three iterations."""
     solver = prototxt.parse_solver(SOLVER % (more, NET)).message
     settings = RunSettings(engine=engine, threads=2, seed=4, without=without)
-    reports = []
-    trainer = Trainer(solver, "", settings, reports.append)
+    trainer = Trainer(solver, "", settings, report)
     trainer.solve()
     net = trainer.net
     params = {key: np.array(net.param(key)) for key in net.graph.params}
@@ -102,12 +106,35 @@ def test_passes_change_results_by_rounding_alone(engine, apart, without):
 def test_iter_size_adds_up_the_gradients_of_merged_layers(engine):
     more = "iter_size: 2"
     apart, found = trained(engine, NAMES, more), trained(engine, (), more)
+    assert found.keys() == apart.keys()
     for name, values in found.items():
         np.testing.assert_allclose(values, apart[name], 1e-3, 1e-5, err_msg=name)
 
 
+TOLD = """data data a a_ReLU b b_bn b_scale b_ReLU c c_bn c_scale sum sum_ReLU
+  d d_bn d_scale d_ReLU both lrn ip ip_TanH score"""
+
+
+def told(engine, without):
+    """What debug_info says of blobs: the places in their order, the mean at each."""
+    reports = []
+    trained(engine, without, "debug_info: true display: 1", reports.append)
+    means = [r for r in reports if isinstance(r, BlobMean)]
+    places = [(r.direction, r.layer, r.role, r.blob, r.what) for r in means]
+    return places, [r.value for r in means]
+
+
 def test_debug_info_is_about_every_blob_still(engine):
-    trained(engine, (), "debug_info: true display: 1")
+    """Each layer has its line, those that others do among them."""
+    places, values = told(engine, ())
+    whole, wanted = told(engine, NAMES)
+    assert places == whole
+    np.testing.assert_allclose(values, wanted, 1e-3, 1e-5)
+    end = places.index(("Forward", "loss", "top", "loss", "data"))
+    first = zip(places[:end], values, strict=False)
+    tops = [(place[1], value) for place, value in first if place[2] == "top"]
+    assert all(value > 0 for _, value in tops)
+    assert [name for name, _ in tops if "split" not in name] == TOLD.split()
 
 
 FEW = """

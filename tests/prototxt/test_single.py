@@ -7,7 +7,9 @@ from prototxt.single import read_blob, write_blob
 
 
 def test_a_mean_file_is_written_as_caffe_writes_it(corpus):
-    for path in sorted((corpus / "golden" / "data").glob("*.binaryproto")):
+    paths = sorted((corpus / "golden" / "data").glob("*.binaryproto"))
+    assert len(paths) == 5
+    for path in paths:
         out = io.BytesIO()
         write_blob(out, read_blob(path))
         assert out.getvalue() == path.read_bytes()

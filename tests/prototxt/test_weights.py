@@ -17,8 +17,7 @@ def arrays(weights):
     return [[blob.array() for blob in layer.blobs] for layer in weights.layers]
 
 
-def snapshots(golden):
-    return sorted((golden / "solvers").glob("*/snap_iter_10.caffemodel"))
+SNAPSHOTS = sorted((GOLDEN / "solvers").glob("*/snap_iter_10.caffemodel"))
 
 
 def test_a_snapshot_of_caffe_is_read_with_names_types_and_values(golden):
@@ -31,13 +30,13 @@ def test_a_snapshot_of_caffe_is_read_with_names_types_and_values(golden):
         np.testing.assert_array_equal(blob.array(), expected)
 
 
-def test_a_snapshot_is_written_as_caffe_writes_it_byte_for_byte(golden):
-    for path in snapshots(golden):
-        weights = read_weights(path)
-        out = io.BytesIO()
-        size = write_weights(out, weights.net(), arrays(weights))
-        assert out.getvalue() == path.read_bytes()
-        assert size == len(out.getvalue())
+@pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: path.parent.name)
+def test_a_snapshot_is_written_as_caffe_writes_it_byte_for_byte(path):
+    weights = read_weights(path)
+    out = io.BytesIO()
+    size = write_weights(out, weights.net(), arrays(weights))
+    assert out.getvalue() == path.read_bytes()
+    assert size == len(out.getvalue())
 
 
 def test_a_layer_that_is_not_there_gets_the_nearest_name(golden):

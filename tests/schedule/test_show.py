@@ -49,9 +49,17 @@ def test_the_totals_are_those_of_the_plan():
 def test_the_largest_instructions_come_last_and_largest_first():
     plan = make_plan(program_of(graph_of(LENET)))
     found = lines_of(plan, "largest instruction")
-    assert len(found) == 3
-    # data 12544, top 13824 and mask of the first layers (batch 4, 6 channels of 24x24).
-    assert "backward pool1" in found[0] or "forward pool1" in found[0]
+    # conv1 makes 4x6x24x24 floats, pool1 a quarter of them and as large a mask.
+    conv, data = 4 * 6 * 24 * 24 * 4, 4 * 28 * 28 * 4
+    assert [line.split()[2] for line in found] == [
+        f"{size:,}" for size in (conv * 6 // 4, conv * 6 // 4, conv + data)
+    ]
+    names = [line.split(": ")[1] for line in found]
+    assert [name.removesuffix(" [numpy]") for name in names] == [
+        "forward pool1",
+        "backward pool1",
+        "forward conv1",
+    ]
 
 
 def test_it_tells_which_layers_the_engine_does_not_compute():
