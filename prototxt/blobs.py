@@ -21,6 +21,8 @@ Array: TypeAlias = npt.NDArray[Any]
 NUM, CHANNELS, HEIGHT, WIDTH, DATA, DIFF, SHAPE, DOUBLE_DATA, DOUBLE_DIFF = range(1, 10)
 _RAW_DATA_TYPE, _RAW_DIFF_TYPE, _RAW_DATA, _RAW_DIFF = range(10, 14)
 
+_MOST_AXES = 32  # as in Caffe
+_LARGEST = 1 << 60  # product of all sizes that are not 0
 _RAW_TYPES = {
     enum_value("Type", "DOUBLE"): "<f8",
     enum_value("Type", "FLOAT"): "<f4",
@@ -145,8 +147,8 @@ def index_blob(wire: Wire, start: int, end: int) -> StoredBlob:
         elif field.number == _RAW_DIFF:
             diff.append(_raw_run(wire, field, raw_types.get(_RAW_DIFF_TYPE, 0)))
     shape = _shape(legacy, dims, sum(run.count for run in data))
-    if any(dim < 0 for dim in shape):
-        raise wire.fault(start, f"the shape {shape} has a negative size")
+    if wrong := _shape_fault(shape):
+        raise wire.fault(start, wrong)
     return StoredBlob(wire, shape, start, end, bool(legacy), tuple(data), tuple(diff))
 
 
@@ -158,6 +160,17 @@ def _shape(
     if dims is None:  # no shape at all: a flat array, or a single number
         return (count,) if count != 1 else ()
     return tuple(dims)
+
+
+def _shape_fault(shape: tuple[int, ...]) -> str:
+    """What keeps an array from having a shape, or ""; without values it may be any."""
+    if len(shape) > _MOST_AXES:
+        return f"the shape has {len(shape)} axes; there are {_MOST_AXES} at most"
+    if any(dim < 0 for dim in shape):
+        return f"the shape {shape} has a negative size"
+    if prod(dim or 1 for dim in shape) > _LARGEST:
+        return f"the shape {shape} is larger than any memory"
+    return ""
 
 
 def _dims(wire: Wire, field: Field) -> Iterator[int]:

@@ -110,6 +110,25 @@ def test_a_file_that_is_cut_off_is_refused_with_the_offset(golden, tmp_path):
     assert caught.value.offset > 100
 
 
+@pytest.mark.parametrize(
+    ("dims", "reason"),
+    [
+        ([1] * 33, "33 axes; there are 32 at most"),
+        ([1 << 31, 1 << 31, 0], "larger than any memory"),
+        ([1 << 62], "larger than any memory"),
+        ([2, -1], "a negative size"),
+        ([1 << 20, 1 << 20], "has 1099511627776 values, but 1 are stored"),
+    ],
+)
+def test_a_shape_that_no_array_has_is_refused(tmp_path, dims, reason):
+    net = NetParameter()
+    blob = net.layer.add(name="c").blobs.add(data=[1])
+    blob.shape.dim.extend(dims)
+    (tmp_path / "w.caffemodel").write_bytes(net.SerializeToString())
+    with pytest.raises(PrototxtError, match=reason):
+        read_weights(tmp_path / "w.caffemodel").layer("c").blobs[0].array()
+
+
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused_but_never_break(data, tmp_path_factory):
