@@ -7,7 +7,7 @@ from geeps_caffe.commands.extract_features import main
 from geeps_caffe.data import open_database
 from geeps_caffe.data.database_writer import DatabaseWriter
 from geeps_caffe.data.datum import write_datum
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import InputError, UsageError
 from prototxt import read_net
 from prototxt.schema import Datum
 from prototxt.weights import write_weights
@@ -111,7 +111,7 @@ def test_words_that_do_not_fit_are_told_before_anything_is_made(tmp_path, words,
 
 def test_a_database_that_is_there_stays(tmp_path):
     (tmp_path / "features").mkdir()
-    with pytest.raises(Exception, match="exists already"):
+    with pytest.raises(InputError, match="exists already"):
         run("data,ip", "copies,features")
     assert not (tmp_path / "copies").exists()
     assert not list(tmp_path.glob("*.part"))

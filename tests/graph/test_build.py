@@ -196,7 +196,7 @@ def test_other_input_shapes_carry_through():
 
 def test_learnable_blobs_keep_their_shape():
     prelu = 'layer { name: "p" type: "PReLU" bottom: "data" top: "p" }'
-    with pytest.raises(LayerError):
+    with pytest.raises(LayerError, match=r"'ip1'.*200 values.*weights are for 128"):
         reshape_graph(graph_of(LENET), {"data": (4, 1, 32, 32), "label": (4,)})
     with pytest.raises(
         GraphError, match=r"'p/0' would have shape .5,., but it has .3,."
