@@ -101,7 +101,7 @@ class BlockShard:
         self._clocks: list[dict[int, _Clock]] = [{} for _ in scheme.tables]
         self._clocked = PartClocks(scheme, [len(block) for block in pieces], whole)
         self._applied = self._clocked.applied
-        self._whole: list[dict[int, int]] = [{} for _ in scheme.tables]  # pieces here
+        self._complete: list[dict[int, int]] = [{} for _ in scheme.tables]  # pieces
         self._ready: list[_Job] = []
         clipped = [t for t in range(len(pieces)) if scheme.rule_of(t) is not None]
         self._norms = Norms(clipped, hosts) if scheme.hyper.clips else None
@@ -183,10 +183,10 @@ class BlockShard:
         if not self._is_complete(table, clock, piece):
             return
         if self._norms is not None and self._scheme.rule_of(table) is not None:
-            whole = self._whole[table]
-            whole[clock] = whole.get(clock, 0) + 1
-            if whole[clock] == len(self._pieces[table]):
-                del whole[clock]
+            complete = self._complete[table]
+            complete[clock] = complete.get(clock, 0) + 1
+            if complete[clock] == len(self._pieces[table]):
+                del complete[clock]
                 self._norms.note(table, clock)
         elif clock == self._applied[table][piece] + 1:
             heapq.heappush(self._ready, _Job(clock, table, piece))

@@ -1,6 +1,6 @@
 """Assigned values to all hosts, and history from the hosts that own it. No I/O."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,11 +9,9 @@ from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.peer_messages import Copy, Taken, Wanted
-from geeps_caffe.paramserver.hosts.pieces import Piece
+from geeps_caffe.paramserver.hosts.pieces import Cuts
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.memory import Memory
-
-Pieces = list[list[list[Piece]]]  # by table and owner
 
 
 @dataclass
@@ -38,26 +36,24 @@ class Copies:
     Args:
         places: all hosts.
         memory: this host's tables.
-        pieces: of all blocks.
+        cuts: of the tables into pieces.
         outbox: for letters to other hosts.
         age: of a table here.
         assigned: is told of tables whose weights were replaced from outside.
-        whole: the tables that all hosts compute.
     """
 
     def __init__(
         self,
         places: Places,
         memory: Memory,
-        pieces: Pieces,
+        cuts: Cuts,
         outbox: Outbox,
         age: Callable[[int], int],
         assigned: Callable[[int], None],
-        whole: Sequence[bool],
     ) -> None:
-        self._places, self._memory, self._pieces = places, memory, pieces
+        self._places, self._memory = places, memory
+        self._pieces, self._whole = cuts.pieces, cuts.whole
         self._outbox, self._age, self._assigned = outbox, age, assigned
-        self._whole = whole
         self._ticket = 0
         self._waiting: dict[int, _Waiting] = {}
         self._incoming: dict[tuple[int, int], _Incoming] = {}  # by host and ticket

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
 from geeps_caffe.paramserver.hosts.peer_messages import Part, PeerMessage, Rows
-from geeps_caffe.paramserver.hosts.pieces import Piece
+from geeps_caffe.paramserver.hosts.pieces import Cuts, Piece
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.wire_types import WireType
 from geeps_caffe.paramserver.scheme import ASYNC, Scheme
@@ -15,19 +15,17 @@ from geeps_caffe.paramserver.scheme import ASYNC, Scheme
 class LetterRules:
     """One host's view. All checks raise ParameterServerError, which says what is wrong.
 
-    `pieces` are those of all tables and owners, `whole` the tables that all
-    compute.
+    `cuts` are those of all tables.
     """
 
     scheme: Scheme
-    pieces: list[list[list[Piece]]]
-    whole: list[bool]
+    cuts: Cuts
     places: Places
     wire: WireType
 
     def check_table(self, table: int) -> None:
         """There is such a table."""
-        if not 0 <= table < len(self.pieces):
+        if not 0 <= table < len(self.cuts.pieces):
             raise ParameterServerError(f"there is no table {table}")
 
     def check_source(self, host: int, table: int, source: int) -> None:
@@ -43,19 +41,19 @@ class LetterRules:
     def check_part(self, host: int, part: Part, data: Array) -> None:
         """An update's piece is one of this host's block, and whole."""
         self.check_source(host, part.table, part.source)
-        owner = 0 if self.whole[part.table] else self.places.host
-        piece = self._piece(self.pieces[part.table][owner], part)
+        block = self.cuts.block(part.table, self.places.host)
+        piece = self._piece(block, part)
         self._check_bytes(part, part.table, piece, data)
 
     def check_rows(self, host: int, rows: Rows, data: Array) -> Piece:
         """Fresh rows are a piece of the sender's block, whole or unchanged."""
         self.check_table(rows.table)
-        if self.whole[rows.table]:
+        if self.cuts.whole[rows.table]:
             raise ParameterServerError(f"{rows}, which no host sends of a small table")
         alone = self.scheme.tables[rows.table].slack == ASYNC
         if rows.source not in (range(self.places.ranks) if alone else (-1,)):
             raise ParameterServerError(f"{rows}, which names a source that is none")
-        piece = self._piece(self.pieces[rows.table][host], rows)
+        piece = self._piece(self.cuts.pieces[rows.table][host], rows)
         if data.nbytes:
             self._check_bytes(rows, rows.table, piece, data)
         return piece

@@ -64,6 +64,39 @@ def is_whole(
     return table.slack == 0 and exact and not normed and table.nbytes <= most_bytes
 
 
+@dataclass(frozen=True)
+class Cuts:
+    """Where all tables are cut.
+
+    Attributes:
+        pieces: by table and owner; of a table that all compute, under the first host.
+        whole: by table, whether all hosts compute all of it.
+    """
+
+    pieces: list[list[list[Piece]]]
+    whole: list[bool]
+
+    def block(self, table: int, host: int) -> list[Piece]:
+        """The pieces of a table that a host computes."""
+        return self.pieces[table][0 if self.whole[table] else host]
+
+    def blocks(self, host: int) -> list[list[Piece]]:
+        """The same of all tables."""
+        return [self.block(table, host) for table in range(len(self.pieces))]
+
+
+def cut_all(
+    scheme: Scheme, hosts: int, exact: bool, piece_bytes: int, whole_bytes: int
+) -> Cuts:
+    """The cuts of all tables; see `cut` and `is_whole`."""
+    whole = [is_whole(scheme, i, exact, whole_bytes) for i in range(len(scheme.tables))]
+    pieces = [
+        cut_whole(table, hosts) if all_of_it else cut(table, hosts, piece_bytes)
+        for table, all_of_it in zip(scheme.tables, whole, strict=True)
+    ]
+    return Cuts(pieces, whole)
+
+
 def _block(owner: int, first: int, last: int, step: int) -> Iterator[Piece]:
     starts = range(first, last, step) if last > first else [first]
     for index, start in enumerate(starts):

@@ -32,9 +32,7 @@ from geeps_caffe.paramserver.hosts.pieces import (
     PIECE_BYTES,
     WHOLE_BYTES,
     Piece,
-    cut,
-    cut_whole,
-    is_whole,
+    cut_all,
 )
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.hosts.pulls import Pulls
@@ -91,23 +89,18 @@ class SharedTables:
     ) -> None:
         self._scheme, self._memory = scheme, memory
         self._places, self._outbox, self._wire = places, outbox, wire
-        tables = range(len(scheme.tables))
-        self._whole = [is_whole(scheme, t, wire.exact, whole_bytes) for t in tables]
-        self._pieces = [
-            cut_whole(table, places.hosts)
-            if whole
-            else cut(table, places.hosts, piece_bytes)
-            for table, whole in zip(scheme.tables, self._whole, strict=True)
-        ]
-        own = [
-            blocks[0 if whole else places.host]
-            for blocks, whole in zip(self._pieces, self._whole, strict=True)
-        ]
-        self._rules = LetterRules(scheme, self._pieces, self._whole, places, wire)
+        cuts = cut_all(scheme, places.hosts, wire.exact, piece_bytes, whole_bytes)
+        self._pieces, self._whole = cuts.pieces, cuts.whole
+        self._rules = LetterRules(scheme, cuts, places, wire)
         self._replicas = Replicas(scheme, memory.weights, wire)
-        exact, history = self._replicas.exact, memory.history
         self._shard = BlockShard(
-            scheme, own, exact, history, places.hosts, places.ranks, self._whole
+            scheme,
+            cuts.blocks(places.host),
+            self._replicas.exact,
+            memory.history,
+            places.hosts,
+            places.ranks,
+            cuts.whole,
         )
         self._arrivals = Arrivals(scheme, self._pieces, places.ranks)
         self._sums = LocalSums(scheme, memory)
@@ -120,11 +113,10 @@ class SharedTables:
         self._copies = Copies(
             places,
             memory,
-            self._pieces,
+            cuts,
             outbox,
             self._arrivals.age,
             self._replicas.assigned,
-            self._whole,
         )
 
     # Local workers
