@@ -67,10 +67,20 @@ OURS = (
         "Refuse plans without: 1 double buffering, 2 all arrays, 3 all params there",
     ),
     Flag("without", "", "What not to do for speed: passes separated by ',', or 'all'"),
-    Flag("threads", 0, "Threads to compute with; 0: all cores (shared by the workers)"),
-    Flag("data_threads", 0, "Threads that read each source of records ahead; 0: 2"),
+    Flag(
+        "threads",
+        0,
+        "Threads to compute with; 0: all cores (shared by the workers)",
+        least=0,
+    ),
+    Flag(
+        "data_threads",
+        0,
+        "Threads that read each source of records ahead; 0: 2",
+        least=0,
+    ),
     Flag("seed", -1, "Seed of the run; -1: the solver's random_seed, or the clock"),
-    Flag("workers", 1, "Processes on this machine that train together"),
+    Flag("workers", 1, "Processes on this machine that train together", least=1),
     Flag(
         "batch_mode",
         "per-worker",
@@ -109,7 +119,12 @@ OURS = (
         "What waits and travels as one: a layer, or the whole net",
         choices=("layer", "single"),
     ),
-    Flag("layers_per_table", 0, "Learned layers that share a table; 0: small ones do"),
+    Flag(
+        "layers_per_table",
+        0,
+        "Learned layers that share a table; 0: small ones do",
+        least=0,
+    ),
     Flag("plain_tables", False, "Params in C order, as where workers' engines differ"),
     Flag(
         "overlap",
@@ -124,10 +139,15 @@ OURS = (
         choices=("shard", "worker"),
     ),
     Flag("read_my_writes", False, "With -slack: a worker sees its own updates at once"),
-    Flag("batches_per_clock", 1, "Multiplies the solver's iter_size"),
+    Flag("batches_per_clock", 1, "Multiplies the solver's iter_size", least=1),
     Flag("keep_momentum", True, "Take over the history of a solver state"),
     Flag("stats", "", "File for the workers' statistics, JSON, at the end"),
-    Flag("log_interval", 0, "Log what the parameter server counts every N iterations"),
+    Flag(
+        "log_interval",
+        0,
+        "Log what the parameter server counts every N iterations",
+        least=0,
+    ),
     Flag("verbose", False, "Log more of what the parameter server does"),
     Flag("dummy_data", False, "Replace data layers by made-up records of their shapes"),
     Flag(
@@ -165,8 +185,10 @@ CLUSTER = (
         "What connects hosts: ZeroMQ, or MPI with one process a host",
         choices=("zmq", "mpi"),
     ),
-    Flag("join_seconds", 300, "How long to wait for a worker that does not come"),
-    Flag("silence_seconds", 60, "How long a worker may give no sign of life"),
+    Flag(
+        "join_seconds", 300, "How long to wait for a worker that does not come", least=1
+    ),
+    Flag("silence_seconds", 60, "How long a worker may give no sign of life", least=1),
 )
 
 LOG = (

@@ -92,7 +92,7 @@ def run_settings(
         graphs=line.switch("cuda_graphs"),
         recompute=line.switch("recompute"),
         warning_level=_level(line),
-        data_threads=max(line.integer("data_threads"), 0),
+        data_threads=line.integer("data_threads"),
         without=parse_passes(line.text("without")),
         seed=seed if seed >= 0 else None,
     )

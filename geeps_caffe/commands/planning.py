@@ -58,6 +58,9 @@ def unbound_net(
         seed=settings.seed or 1,
     )
     graph = build_graph(named.source, named.state, setting)
+    table_of = assign_tables(graph, settings.grouping) if trains else {}
+    if settings.param_cache is not None and table_of:
+        settings.param_cache.check(table_of.values())
     options = Options(
         settings.dtype,
         backward=(backward or trains)
@@ -72,7 +75,7 @@ def unbound_net(
         graph,
         engine_of(settings),
         options,
-        table_of=assign_tables(graph, settings.grouping) if trains else {},
+        table_of=table_of,
     )
     try:
         yield net

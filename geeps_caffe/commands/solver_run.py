@@ -56,6 +56,7 @@ class _Run:
         trainer, progress = self._begin()
         failed = True
         try:
+            _check_cache(trainer)
             _announce(session, trainer)
             if snapshot:
                 trainer.restore(snapshot)
@@ -153,6 +154,13 @@ def _place(
     return settings, open_client(
         environ, limits_of(line), settings.overlap, line.switch("read_my_writes")
     )
+
+
+def _check_cache(trainer: Trainer) -> None:
+    """Refuse a -param_cache that names tables which the net has not."""
+    cache = trainer.settings.param_cache
+    if cache is not None:
+        cache.check(trainer.net.table_of.values())
 
 
 def _announce(session: Session, trainer: Trainer) -> None:

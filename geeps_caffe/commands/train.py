@@ -86,11 +86,6 @@ def _check(line: CommandLine) -> None:
         raise UsageError(
             "Give a snapshot to resume training or weights to finetune but not both."
         )
-    if line.integer("workers") < 1:
-        raise UsageError(f"-workers is {line.integer('workers')}; give 1 or more")
-    for flag in ("join_seconds", "silence_seconds"):
-        if line.integer(flag) < 1:
-            raise UsageError(f"-{flag} is {line.integer(flag)}; give 1 or more")
     if not 0 <= line.integer("port") < 65536:
         raise UsageError(f"-port is {line.integer('port')}; expected 1 to 65535")
     if not -1 <= line.integer("slack") <= MOST_SLACK:

@@ -37,6 +37,7 @@ class Flag:
     default: Value
     help: str = ""
     choices: tuple[str, ...] = ()  # the only values allowed; empty: any
+    least: int | None = None  # of a number; None: any
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def parse(argv: Iterable[str], table: Sequence[Flag], program: str = "") -> Comm
 
     Raises:
         UsageError: an unknown flag (with the nearest name), a missing value, or a
-            value of another type or outside of the flag's choices.
+            value of another type, outside of the flag's choices or too small.
     """
     flags = {flag.name: flag for flag in table}
     values = {flag.name: flag.default for flag in table}
@@ -155,6 +156,8 @@ def _convert(flag: Flag, text: str, where: str) -> Value:
     if flag.choices and value not in flag.choices:
         known = unknown(f"value of -{flag.name}", text, flag.choices)
         raise UsageError(f"{where}{known}")
+    if flag.least is not None and kind is int and int(value) < flag.least:
+        raise UsageError(f"{where}-{flag.name} is {value}; give {flag.least} or more")
     return value
 
 

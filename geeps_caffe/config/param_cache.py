@@ -1,5 +1,6 @@
 """Where a device keeps params: leases used in place, or a cache in its arena."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from geeps_caffe.errors import UsageError, unknown
@@ -21,6 +22,13 @@ class ParamCache:
     def pins(self, table: str) -> bool:
         """Whether a table is pinned."""
         return dict(self.tables).get(table, self.default) == "pinned"
+
+    def check(self, known: Iterable[str]) -> None:
+        """Refuse the name of a table that a net has not (UsageError)."""
+        names = sorted(set(known))
+        for table, _ in self.tables:
+            if table not in names:
+                raise UsageError(unknown("table of -param_cache", table, names))
 
 
 def parse_param_cache(text: str) -> ParamCache | None:

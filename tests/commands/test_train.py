@@ -113,6 +113,10 @@ def test_a_prototxt_as_weights_is_refused(job):
         ("-workers=0", "-workers is 0; give 1 or more"),
         ("-join_seconds=-1", "-join_seconds is -1; give 1 or more"),
         ("-silence_seconds=0", "-silence_seconds is 0; give 1 or more"),
+        ("-threads=-1", "-threads is -1; give 0 or more"),
+        ("-batches_per_clock=0", "-batches_per_clock is 0; give 1 or more"),
+        ("-log_interval=-2", "-log_interval is -2; give 0 or more"),
+        ("-layers_per_table=-1", "-layers_per_table is -1; give 0 or more"),
         ("-port=-3", "-port is -3; expected 1 to 65535"),
         ("-port=99999", "-port is 99999; expected 1 to 65535"),
     ],
@@ -128,6 +132,12 @@ def test_numbers_of_channels_that_can_not_be_are_refused(job, channels):
     flags = ["-machinefile=machines", "-worker_id=0", f"-channels={channels}"]
     with pytest.raises(UsageError, match=f"-channels is {channels}; expected 1 to 100"):
         main(["-solver=solver.prototxt", *flags])
+
+
+def test_a_param_cache_of_a_table_that_the_net_has_not_is_refused(job):
+    text = r"unknown table of -param_cache 'ipp'; did you mean 'ip'\? \(known: ip\)"
+    with pytest.raises(UsageError, match=text):
+        main(["-solver=solver.prototxt", "-param_cache=pinned,ipp=swapped"])
 
 
 def test_flags_go_into_the_solver(job):
