@@ -12,7 +12,7 @@ from geeps_caffe.solvers.updater import CHUNK_BYTES
 #: Of a chunk, where one thread applies updates, and where several do: these meet at
 #: Python's lock between two chunks, so theirs are larger.
 _CHUNKS = CHUNK_BYTES, 1 << 18
-_ADD_CHUNKS = 1 << 20, 1 << 19  # where updates are only added, fewer arrays are in use
+_ADD_CHUNKS = 1 << 18, 1 << 19  # where updates are only added, fewer arrays are in use
 SHARED_BYTES = 1 << 21  # of the smallest table for which other threads are woken
 
 
