@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,11 +85,12 @@ class Saving:
         step = current_step(solver, max(iteration - 1, 0), start)
         history = training.history().blobs()
         ranks, positions = training.settings.ranks, training.sources.positions()
+        where = position_writer(positions, ranks, training.seed, self._histories)
         weights = weights_writer(training.net, names.hdf5, self._diffs())
         write_together(
             [
                 (names.weights, weights),
-                (names.position, position_writer(positions, ranks, training.seed)),
+                (names.position, where),
                 (names.state, state_writer(names, iteration, history, step)),
             ],
             self.disk,
@@ -139,16 +139,37 @@ class Saving:
             for text in left_out(training.net, [weights]):
                 self.report(reports.Notice(text, "W"))
             training.publish_weights()
-        own = own_state(path, training.settings.rank)
-        if keep and training.own_rule is not None and Path(own).exists():
+        if keep and (training.settings.rank == 0 or training.own_rule is not None):
+            own = self._state_with_history(path)
             training.history().restore(load_state(own).history, own)
-        elif keep and (training.settings.rank == 0 or training.own_rule is not None):
-            training.history().restore(state.history, path)
         training.client.barrier()
         self._before = {}
         for text in self._read_position(path):
             self.report(reports.Notice(text))
         return Start(state.iter, state.current_step)
+
+    @property
+    def _histories(self) -> int:
+        """How many there are: the tables' one, or one of each worker."""
+        training = self.training
+        return 1 if training.own_rule is None else training.settings.ranks
+
+    def _state_with_history(self, path: str) -> str:
+        """The state that holds this worker's history: its own, or that of rank 0.
+
+        A worker's own counts if it is of this snapshot: as many wrote it as read it.
+        """
+        position = read_position(path) or {}
+        written = position.get("histories", 1)
+        if written == self._histories:
+            return own_state(path, self.training.settings.rank)
+        if written != 1:
+            text = (
+                f"{path} was written by {written} workers with a history each (-update "
+                "worker), which these are not: all go on with that of rank 0"
+            )
+            self.report(reports.Notice(text, "W"))
+        return path
 
     def _read_position(self, path: str) -> list[str]:
         position = read_position(path)

@@ -97,9 +97,15 @@ def state_writer(
     return lambda file: write_state_hdf5(file, *content)
 
 
-def position_writer(positions: Mapping[str, Any], ranks: int, seed: int) -> Writer:
-    """What writes where each source stands; keys are the layers' names."""
+def position_writer(
+    positions: Mapping[str, Any], ranks: int, seed: int, histories: int = 1
+) -> Writer:
+    """What writes where each source stands; keys are the layers' names.
+
+    `histories`: how many there are, where each rank has one and a state of its own.
+    """
     content = {"version": 1, "ranks": ranks, "seed": seed, "sources": positions}
+    content["histories"] = histories
     text = json.dumps(content, indent=1, sort_keys=True) + "\n"
 
     def write(file: BinaryIO) -> None:

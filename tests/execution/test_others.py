@@ -175,6 +175,29 @@ def test_two_workers_go_on_from_a_snapshot_as_if_unbroken(place):
         assert largest_difference(unbroken, gone_on) < 1e-6
 
 
+def test_histories_of_other_numbers_of_workers_are_not_taken_for_these(place):
+    write(place, normalization="", solver="snapshot: 4 snapshot_after_train: false")
+    seen = {}
+
+    def four(trainer):
+        trainer.step(4)
+
+    def restored(trainer):
+        trainer.restore("snap_iter_4.solverstate")
+        history = trainer.training.history().blobs()
+        seen[trainer.settings.rank] = np.concatenate([b.ravel() for b in history])
+
+    together(3, four, update="worker")
+    together(3, restored, update="worker")
+    own = dict(seen)
+    assert np.abs(own[0] - own[1]).max() > 1e-6
+    together(2, restored, update="worker")
+    np.testing.assert_array_equal(seen[1], own[0])  # not that of rank 1 of 3
+    together(2, four)  # one history, beside files of the run before
+    together(2, restored, update="worker")
+    np.testing.assert_array_equal(seen[1], seen[0])
+
+
 @pytest.mark.parametrize("kind", ["SGD", "Nesterov"])
 @pytest.mark.parametrize("more", ["", "iter_size: 2"])
 def test_a_rule_that_workers_run_is_that_of_one_worker(place, kind, more):
