@@ -33,12 +33,32 @@ def test_a_key_that_others_may_read_is_refused(tmp_path):
         read_key(path)
 
 
-@pytest.mark.parametrize("text", ["", "public abc\nsecret def\n", "public\n"])
+NO_KEYS = [
+    "",
+    "public abc\nsecret def\n",
+    "public\n",
+    f"public {'~' * 40}\nsecret {'~' * 40}\n",  # no characters of Z85
+    f"public {'é' * 20}\nsecret {'é' * 20}\n",
+]
+
+
+@pytest.mark.parametrize("text", NO_KEYS)
 def test_a_file_without_a_key_is_refused(tmp_path, text):
     path = tmp_path / "cluster.key"
     path.write_text(text)
     path.chmod(0o600)
     with pytest.raises(InputError, match="geeps-caffe keygen"):
+        read_key(path)
+
+
+def test_halves_of_two_keys_are_none(tmp_path):
+    main([str(tmp_path / "one")])
+    main([str(tmp_path / "other")])
+    public, secret = ((tmp_path / n).read_text().split("\n") for n in ("one", "other"))
+    path = tmp_path / "both"
+    path.write_text("\n".join([*public[:2], *secret[2:]]))
+    path.chmod(0o600)
+    with pytest.raises(InputError, match="no key of a cluster"):
         read_key(path)
 
 

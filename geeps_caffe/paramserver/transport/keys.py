@@ -63,7 +63,7 @@ def read_key(path: Path) -> ClusterKey:
     """The key in a file.
 
     Raises:
-        InputError: it is missing, can be read by others, or holds no key.
+        InputError: it is missing, can be read by others, or holds no whole key.
     """
     try:
         mode = path.stat().st_mode
@@ -75,9 +75,20 @@ def read_key(path: Path) -> ClusterKey:
             f"{path}: other users may read this key; run: chmod 600 {path}"
         )
     found = {row[0]: row[1] for row in rows if len(row) == 2 and row[0] != "#"}
-    public, secret = found.get("public", ""), found.get("secret", "")
-    if len(public) != _LENGTH or len(secret) != _LENGTH:
+    public, secret = found.get("public", "").encode(), found.get("secret", "").encode()
+    if not _is_pair(public, secret):
         raise InputError(
             f"{path}: no key of a cluster; make one with: geeps-caffe keygen FILE"
         )
-    return ClusterKey(public.encode(), secret.encode())
+    return ClusterKey(public, secret)
+
+
+def _is_pair(public: bytes, secret: bytes) -> bool:
+    """Whether these are the two halves of a key."""
+    zmq = zmq_module()
+    if len(public) != _LENGTH or len(secret) != _LENGTH:
+        return False
+    try:
+        return bool(zmq.curve_public(secret) == public)
+    except (ValueError, KeyError, zmq.ZMQError):  # other characters than Z85's
+        return False
