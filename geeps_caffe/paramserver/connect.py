@@ -17,6 +17,7 @@ RANKS = "GEEPS_CAFFE_RANKS"
 LOCAL_RANK = "GEEPS_CAFFE_LOCAL_RANK"  # among the workers of this host, from 0
 LOCAL_RANKS = "GEEPS_CAFFE_LOCAL_RANKS"
 AGENT = "GEEPS_CAFFE_AGENT"  # path of the agent's socket
+SILENCE = "GEEPS_CAFFE_SILENCE"  # seconds without a sign of life, as the agent has it
 
 
 def local_place(environ: Mapping[str, str]) -> tuple[int, int]:
@@ -40,7 +41,8 @@ def open_store(
     """The store that the environment names; without an agent, one of its own.
 
     A worker should call this early: the agent gives up on a rank that does not show
-    up within `limits.join` seconds.
+    up within `limits.join` seconds, or is silent for as long as the agent allows; that
+    is also this worker's limit, unless `limits` are given.
 
     Raises:
         UsageError: the environment variables contradict each other.
@@ -52,6 +54,7 @@ def open_store(
     rank, ranks = _number(environ, RANK), _number(environ, RANKS)
     if not 0 <= rank < ranks:
         raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
+    limits = limits or Limits(silence=_silence(environ))
     link = SharedLink(Path(environ[AGENT]))
     return RemoteStore(link, rank, ranks, limits, read_my_writes)
 
@@ -64,6 +67,14 @@ def open_client(
 ) -> Client:
     """A client on `open_store`."""
     return Client(open_store(environ, limits, read_my_writes), overlap)
+
+
+def _silence(environ: Mapping[str, str]) -> float:
+    text = environ.get(SILENCE) or str(Limits.silence)
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{SILENCE} is {text!r}; expected seconds") from None
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -39,7 +39,7 @@ def run_workers(
     environ: Mapping[str, str] | None,
 ) -> int:
     """See `launch.launch`."""
-    crew = Workers(command, range(workers), workers, log_folder)
+    crew = Workers(command, range(workers), workers, log_folder, limits)
 
     def make_host(allocate: Callable[[int], Array]) -> Host:
         return Host(workers, allocate, time.monotonic(), limits, hands)
@@ -60,7 +60,7 @@ def run_host(
 ) -> int:
     """See `launch.launch_host`."""
     places = cluster.places
-    crew = Workers(command, places.local, places.ranks, log_folder)
+    crew = Workers(command, places.local, places.ranks, log_folder, limits)
     keep_freed_memory()
     network = make_network(cluster)
 

@@ -17,7 +17,9 @@ from geeps_caffe.paramserver.connect import (
     LOCAL_RANKS,
     RANK,
     RANKS,
+    SILENCE,
 )
+from geeps_caffe.paramserver.limits import Limits
 
 _LOG = logging.getLogger(__name__)
 TAIL_LINES = 10  # of the log of the worker that failed
@@ -32,11 +34,16 @@ class Workers:
     """
 
     def __init__(
-        self, command: Sequence[str], ranks: range, total: int, log_folder: Path
+        self,
+        command: Sequence[str],
+        ranks: range,
+        total: int,
+        log_folder: Path,
+        limits: Limits,
     ) -> None:
         self._command = list(command)
         self._ranks, self._total = ranks, total
-        self._folder = log_folder
+        self._folder, self._limits = log_folder, limits
         self._processes: list[subprocess.Popen[bytes]] = []
         self._logs: list[IO[bytes]] = []
         self._passed_on: set[int] = set()  # signals of this process
@@ -69,6 +76,7 @@ class Workers:
         for place, rank in enumerate(self._ranks, first):
             own = {RANK: str(rank), RANKS: str(self._total), AGENT: str(agent)}
             own |= {LOCAL_RANK: str(place), LOCAL_RANKS: str(here)}
+            own |= {SILENCE: str(self._limits.silence)}
             output = outputs.get(rank)
             self._processes.append(
                 subprocess.Popen(

@@ -18,6 +18,7 @@ from geeps_caffe.errors import (
     UsageError,
 )
 from geeps_caffe.paramserver import Client, Limits, LocalStore, launch, open_store
+from geeps_caffe.paramserver.connect import SILENCE
 from tests.paramserver import worker
 from tests.paramserver.programs import Program
 
@@ -154,6 +155,15 @@ def test_an_agent_that_is_not_there_is_named(tmp_path):
     environ = {"GEEPS_CAFFE_RANK": "0", "GEEPS_CAFFE_RANKS": "2"}
     with pytest.raises(PeerLost, match=f"no host agent at {path}: No such file"):
         open_store({**environ, "GEEPS_CAFFE_AGENT": path})
+
+
+def test_workers_give_signs_of_life_as_often_as_the_agent_wants_them(tmp_path):
+    text = f"import os; open('{tmp_path}/found', 'w').write(os.environ['{SILENCE}'])"
+    assert launch([sys.executable, "-c", text], 1, tmp_path, Limits(silence=7.5)) == 0
+    assert (tmp_path / "found").read_text() == "7.5"
+    environ = {"GEEPS_CAFFE_RANK": "0", "GEEPS_CAFFE_RANKS": "2", SILENCE: "long"}
+    with pytest.raises(UsageError, match=f"{SILENCE} is 'long'; expected seconds"):
+        open_store({**environ, "GEEPS_CAFFE_AGENT": "/nowhere"})
 
 
 @pytest.mark.parametrize(("rank", "ranks"), [("", "2"), ("2", "2"), ("x", "1")])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from geeps_caffe.errors import EXIT_INTERRUPTED, GeepsCaffeError
-from geeps_caffe.paramserver import Limits, Table, open_client
+from geeps_caffe.paramserver import Table, open_client
 from geeps_caffe.solvers import Hyper
 from tests.paramserver.programs import Program, gradients
 
@@ -136,8 +136,7 @@ MODES = {
 def main():
     mode, folder, *rest = sys.argv[1:]
     try:
-        limits = Limits(silence=2.0 if mode in ("stopped", "forever") else 60.0)
-        MODES[mode](open_client(limits=limits), Path(folder), *rest)
+        MODES[mode](open_client(), Path(folder), *rest)
     except GeepsCaffeError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
         sys.exit(error.exit_code)
