@@ -192,6 +192,9 @@ def meaning(training: Training) -> str:
         f"batch {batch} x {ranks} workers x iter_size {bodies} = {whole} images an "
         f"update"
     )
+    own = training.settings.own_data
     if records:
-        text += f"; one epoch = {max(records // whole, 1)} iterations"
-    return f"{text}; gradients are {how}"
+        epoch = records * (ranks if own else 1) // whole
+        text += f"; one epoch = {max(epoch, 1)} iterations"
+    data = "; each worker has records of its own" if own else ""
+    return f"{text}; gradients are {how}{data}"

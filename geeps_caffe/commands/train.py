@@ -51,8 +51,9 @@ def main(argv: list[str]) -> int:
             environ = worker_environment(os.environ, document, worker)
             return launch_host(command, cluster, folder, limits, environ)
     if _workers(line) > 1:
-        read_solver(line, path)  # its faults are told once
-        return launch(command, _workers(line), folder, limits)
+        document = read_solver(line, path, 0)  # its faults are told once
+        environ = worker_environment(os.environ, document, 0)
+        return launch(command, _workers(line), folder, limits, environ)
     return _work(line, path)
 
 

@@ -142,27 +142,39 @@ def test_two_of_three_launched_ranks_end_by_naming_the_third(one):
         assert "no connection for 8 s from rank 1" in output
 
 
-def test_files_made_for_each_worker_are_taken_with_data_of_their_own(tmp_path):
+def lenet_for_each(folder, workers):
     """GeePS's way: templates, and a database a worker; all hold the same here."""
-    folder = lenet(tmp_path)
+    lenet(folder)
     for name in ("solver", "train_val"):
         text = (folder / f"{name}.prototxt").read_text()
         text = text.replace("train_val.prototxt", "train_val.prototxt.%")
         text = text.replace("train_lmdb", "train_lmdb.%")
         (folder / f"{name}.prototxt.template").write_text(text)
         (folder / f"{name}.prototxt").unlink()
-    for worker in range(2):
+    for worker in range(workers):
         os.symlink("digits_train_lmdb", folder / f"digits_train_lmdb.{worker}")
+    return folder
+
+
+def test_files_made_for_each_worker_are_taken_with_data_of_their_own(tmp_path):
+    folder = lenet_for_each(tmp_path, 2)
     machine_file(folder, 2)
     same = ("-machinefile=machines", "-log_dir=logs", "-engine=reference")
     flags = [(*same, f"-worker_id={number}") for number in range(2)]
     codes, outputs = run_hosts(folder, flags, [{}, {}])
     assert codes == [0, 0], outputs
+    assert (
+        "batch 64 x 2 workers x iter_size 1 = 128 images an update; one epoch = 5 "
+        "iterations; gradients are averaged; each worker has records of its own"
+    ) in messages(outputs[0])
     two = (folder / "lenet_iter_10.caffemodel").rename(folder / "two.caffemodel")
     # both saw the same records in the same order: together they are one of them
     alone = lenet(tmp_path / "alone")
     run(alone, *TRAIN, "-engine=reference")
     assert difference(alone / "lenet_iter_10.caffemodel", two) < 1e-4
+    # and so do workers of one host
+    run(folder, *TRAIN, "-engine=reference", "-workers=2", "-log_dir=logs")
+    assert difference(folder / "lenet_iter_10.caffemodel", two) == 0
 
 
 def test_keys_of_a_ps_config_that_are_unknown_are_named_with_their_lines(one):
