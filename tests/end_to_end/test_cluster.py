@@ -174,7 +174,7 @@ def test_files_made_for_each_worker_are_taken_with_data_of_their_own(tmp_path):
     assert difference(alone / "lenet_iter_10.caffemodel", two) < 1e-4
     # and so do workers of one host
     run(folder, *TRAIN, "-engine=reference", "-workers=2", "-log_dir=logs")
-    assert difference(folder / "lenet_iter_10.caffemodel", two) == 0
+    assert difference(folder / "lenet_iter_10.caffemodel", two) < 1e-4
 
 
 def test_keys_of_a_ps_config_that_are_unknown_are_named_with_their_lines(one):
