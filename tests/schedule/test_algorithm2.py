@@ -126,6 +126,16 @@ def test_smaller_batches_take_what_the_paper_says(batch, total):
     assert whole_capacity(accesses) == pytest.approx(total, rel=0.03)
 
 
+def test_a_pin_that_leaves_another_peak_must_fit_beside_twice_that():
+    two = (opened("a", 4), closed("a", 4, keep=True), opened("b", 4))
+    two = (*two, closed("b", 4, keep=True), Access("clock"))
+    # a costs 4, and b 2 * 4 beside it; then b can be pinned in these as well
+    for rows, pins in ((8, set()), (11, set()), (12, {"a", "b"})):
+        placement = place_rows(two, rows * ROW_BYTES)
+        assert placement.locals_ == pins
+        assert placement.pool == rows - 4 * len(pins)
+
+
 # -- what holds for every recording ------------------------------------------------
 
 
