@@ -73,7 +73,17 @@ def make_scale(kit: Kit, request: Request) -> Recipe | None:
 def _make(kit: Kit, request: Request, what: _What) -> Recipe | None:
     if not 2 <= len(request.shapes["bottom0"]) <= 5:
         return None
-    md = kit.as_given(request, "bottom0")
+    given = kit.as_given(request, "bottom0")
+    # Not all blocks have fast code; layers that are merged have no other.
+    for md in (given, kit.api.plain(given.dims)):
+        made = _pass(kit, request, what, md)
+        if made is not None:
+            return made
+    return None
+
+
+def _pass(kit: Kit, request: Request, what: _What, md: Md) -> Recipe | None:
+    """Either pass in one layout; None where one of both has no fast code."""
     training = request.training or request.direction == "backward"
     # Inference gives no statistics away.
     stored = what.norm is None or what.norm.global_stats
@@ -83,9 +93,23 @@ def _make(kit: Kit, request: Request, what: _What) -> Recipe | None:
     )
     if forward is None or forward.slow:
         return None
+    if not training:
+        return _forward(kit, request, what, forward, md)
+    backward = kit.api.primitive_desc(
+        "batch_normalization_backward",
+        Prop.BACKWARD,
+        md,
+        md,
+        md,
+        what.eps,
+        what.flags,
+        hint=forward,
+    )
+    if backward is None or backward.slow:
+        return None
     if request.direction == "forward":
         return _forward(kit, request, what, forward, md)
-    return _backward(kit, request, what, forward, md)
+    return _backward(kit, request, what, backward, forward.md(Query.WORKSPACE), md)
 
 
 def _forward(
@@ -149,20 +173,8 @@ def _constants(recipe: Recipe, extent: int) -> tuple[str, str]:
 
 
 def _backward(
-    kit: Kit, request: Request, what: _What, hint: PrimitiveDesc, md: Md
-) -> Recipe | None:
-    desc = kit.api.primitive_desc(
-        "batch_normalization_backward",
-        Prop.BACKWARD,
-        md,
-        md,
-        md,
-        what.eps,
-        what.flags,
-        hint=hint,
-    )
-    if desc is None or desc.slow:
-        return None
+    kit: Kit, request: Request, what: _What, desc: PrimitiveDesc, workspace: Md, md: Md
+) -> Recipe:
     recipe = Recipe(kit)
     channels = kit.api.plain((md.dims[1],))
     mean, variance = _saved_statistics(recipe, what, channels)
@@ -185,7 +197,6 @@ def _backward(
     if what.shift:
         target = _target(recipe, request, what.shift, channels)
         uses[Arg.DIFF_SHIFT] = (target, channels)
-    workspace = hint.md(Query.WORKSPACE)
     if workspace.ndim:
         recipe.saved_port("saved2", workspace.nbytes)
         uses[Arg.WORKSPACE] = ("saved2", workspace)
