@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from geeps_caffe.commands.planning import unbound_net
+from geeps_caffe.commands.planning import staged_bytes, unbound_net
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.errors import InputError
 from geeps_caffe.execution.net import PlannedNet
@@ -18,10 +18,13 @@ _MOST = 1 << 16  # records in a batch that are tried
 
 
 def memory_lines(net: PlannedNet, settings: RunSettings) -> Iterator[str]:
-    """The least memory of a net, and the least without loss."""
-    least = least_of(net.program)
-    yield f"least memory          {least:>15,} bytes"
-    found = without_loss(net, settings, least)
+    """The least memory of a net, and the least without loss.
+
+    With the pictures that wait on a GPU, as -memory counts them.
+    """
+    least, staged = least_of(net.program), staged_bytes(net)
+    yield f"least memory          {least + staged:>15,} bytes"
+    found = without_loss(net, settings, least) + staged
     how = (
         f"by the costs of {settings.costs}" if settings.costs else "no more bytes move"
     )
@@ -45,40 +48,40 @@ def without_loss(net: PlannedNet, settings: RunSettings, least: int) -> int:
     return memory_without_loss(least, max(whole, least), plan_for, loss_of)
 
 
-def batch_line(
-    named: NamedNet, settings: RunSettings, trains: bool, by_rows: bool = False
-) -> str:
-    """The largest batch whose plan keeps the budget."""
-    assert settings.memory is not None
+def batch_line(net: PlannedNet, named: NamedNet, settings: RunSettings) -> str:
+    """The largest batch whose plan keeps the budget; `net` is made of `named`."""
     now = batch_of(named.source, named.state)
     if now is None:
         return "largest batch         not known: no source layer tells its batch"
     try:
-        most = largest_batch(named, settings, trains, by_rows)
+        most = largest_batch(net, named, settings)
     except InputError as error:
         return f"largest batch         not known: with another one, {error}"
     return f"largest batch         {most:>15,} records (now {now:,})"
 
 
-def largest_batch(
-    named: NamedNet, settings: RunSettings, trains: bool, by_rows: bool = False
-) -> int:
+def largest_batch(net: PlannedNet, named: NamedNet, settings: RunSettings) -> int:
     """Records in the largest batch that fits; 0 if not even one does.
 
     Raises:
         InputError: the net can't be built with another batch.
     """
-    memory = settings.memory
-    assert memory is not None
+    assert settings.memory is not None
+    room, options = settings.memory + staged_bytes(net), net.options
+    cache, without = options.param_cache, tuple(options.without)
+    settings = replace(settings, param_cache=cache, without=without)
 
     def fits(batch: int) -> bool:
         source = with_batch(named.source, named.state, batch)
-        other = replace(named, source=source)
-        backward = named.state.phase == "TRAIN"
         with unbound_net(
-            other, settings, backward=backward, trains=trains, by_rows=by_rows
-        ) as net:
-            return least_of(net.program) <= memory
+            replace(named, source=source),
+            settings,
+            backward=named.state.phase == "TRAIN",
+            trains=bool(net.table_of),
+            bodies=1 + options.accumulate,
+            by_rows=options.by_rows,
+        ) as other:
+            return least_of(other.program) + staged_bytes(other) <= room
 
     low, high = 0, 1
     while high < _MOST and fits(high):

@@ -1,7 +1,6 @@
 """plan: what a step does, where its arrays lie, and how much memory it takes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 import prototxt
@@ -18,7 +17,6 @@ from geeps_caffe.commands.planning import (
 )
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.config.units import parse_amount
 from geeps_caffe.errors import EXIT_BUG, BudgetError, UsageError
 from geeps_caffe.execution.job_budget import refusal
 from geeps_caffe.execution.net import PlannedNet
@@ -29,6 +27,7 @@ from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
 from geeps_caffe.solvers import find_rule
+from prototxt import Message
 
 #: Title, settings, the compiled net, and what it was made of if it is the one trained.
 Titled: TypeAlias = tuple[str, RunSettings, PlannedNet, NamedNet | None]
@@ -59,7 +58,7 @@ def main(argv: list[str]) -> int:
         plans.append(plan)
         footprint.add(net, plan)
     if len(plans) > 1:
-        print(_job(plans, bool(memory_of(line))))
+        print(_job(plans, footprint.staged, bool(memory_of(line))))
     print("\n".join(footprint.lines()))
     return EXIT_BUG if faults else 0
 
@@ -69,8 +68,16 @@ def _all(line: CommandLine) -> Iterator[PlannedNet]:
     path = line.text("solver")
     if path:
         settings = run_settings(line, 0, line.integer("workers"))
-        for _, net in solver_nets(prototxt.read_solver(path).message, path, settings):
+        for _, net in solver_nets(_solver(line), path, settings):
             yield net
+
+
+def _solver(line: CommandLine) -> Message:
+    """The solver, for the level and the stages that flags name."""
+    solver = prototxt.read_solver(line.text("solver")).message
+    solver.train_state.level = line.integer("level")
+    solver.train_state.stage.extend(stages_of(line))
+    return solver
 
 
 def _slots(line: CommandLine) -> int:
@@ -86,14 +93,13 @@ def _advice(
 ) -> Iterator[str]:
     yield from memory_lines(net, settings)
     if settings.memory is not None and named is not None:
-        trains, by_rows = bool(net.table_of), net.options.by_rows
-        yield batch_line(named, settings, trains, by_rows)
+        yield batch_line(net, named, settings)
 
 
-def _job(plans: list[Plan], limited: bool) -> str:
-    """What all nets of a solver take together."""
+def _job(plans: list[Plan], staged: int, limited: bool) -> str:
+    """What all nets of a solver take together; `staged` as of `Footprint`."""
     sizes = [plan.arena_bytes for plan in plans]
-    least = max(plan.least_bytes for plan in plans)
+    least = max(plan.least_bytes for plan in plans) + staged
     if limited:
         return f"The job: its nets take turns in one arena of {max(sizes):,} bytes\n"
     return (
@@ -103,13 +109,9 @@ def _job(plans: list[Plan], limited: bool) -> str:
 
 
 def _solver_nets(line: CommandLine) -> Iterator[Titled]:
-    path = line.text("solver")
-    solver = prototxt.read_solver(path).message
-    solver.train_state.level = line.integer("level")
-    solver.train_state.stage.extend(stages_of(line))
-    ranks = line.integer("workers")
-    settings = run_settings(line, 0, ranks)
-    settings = with_budget(solver, path, settings, memory_of(line))
+    path, solver = line.text("solver"), _solver(line)
+    settings = run_settings(line, 0, line.integer("workers"))
+    settings = with_budget(_all(line), settings, memory_of(line))
     bare = training_net(solver, path, NetState())
     named: NamedNet | None = without_data(bare, settings.made_up)
     for title, net in solver_nets(solver, path, settings):
@@ -127,12 +129,4 @@ def _model(line: CommandLine) -> Iterator[Titled]:
     )
     with unbound_net(named, settings, backward=phase == "TRAIN") as net:
         title = f"{phase} net {net.graph.name!r} of {path}"
-        yield title, _limited(line, net), net, named
-
-
-def _limited(line: CommandLine, net: PlannedNet) -> RunSettings:
-    settings = run_settings(line)
-    if not memory_of(line):
-        return settings
-    whole = plan_of(net, settings).total_bytes
-    return replace(settings, memory=parse_amount(memory_of(line)).of(whole))
+        yield title, with_budget([net], settings, memory_of(line)), net, named

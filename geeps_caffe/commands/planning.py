@@ -1,6 +1,6 @@
 """Plans of nets that are not run: graphs and programs, no arrays."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -9,24 +9,26 @@ from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.units import parse_amount
 from geeps_caffe.device.array import aligned
+from geeps_caffe.engines.engine import Layout
 from geeps_caffe.engines.table import engine_of
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import BudgetError
 from geeps_caffe.execution.grouping import assign_tables
+from geeps_caffe.execution.job_nets import lent_layouts, table_layouts
 from geeps_caffe.execution.net import PlannedNet, kept_values
 from geeps_caffe.execution.nets import NamedNet, check_records, without_data
 from geeps_caffe.execution.nets import solver_nets as named_nets
 from geeps_caffe.execution.plans import plan_net, planning_of
-from geeps_caffe.execution.surroundings import updates_by_rows
+from geeps_caffe.execution.surroundings import GPU, updates_by_rows, with_reach
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.graph import Graph
 from geeps_caffe.layers.base import Setting
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.net_lines import state_message
-from geeps_caffe.schedule.plan import Plan
+from geeps_caffe.schedule.passes import NAMES as PASSES
+from geeps_caffe.schedule.plan import Plan, least_of
 from geeps_caffe.schedule.program import Options
 from prototxt import Message
-
-GPU = "cuda"  # the engine whose arrays are a GPU's
 
 
 @contextmanager
@@ -39,6 +41,7 @@ def unbound_net(
     bodies: int = 1,
     by_rows: bool = False,
     keep: Sequence[str] = (),
+    trained: PlannedNet | None = None,
 ) -> Iterator[PlannedNet]:
     """A net that is compiled and not bound yet.
 
@@ -50,6 +53,7 @@ def unbound_net(
         bodies: batches whose gradients are added up (iter_size).
         by_rows: as of `updates_by_rows`.
         keep: blobs that are to be read, besides losses and outputs.
+        trained: the training net on whose params this one is to run.
     """
     setting = Setting(
         rank=settings.rank,
@@ -73,8 +77,9 @@ def unbound_net(
     )
     net = PlannedNet(
         graph,
-        engine_of(settings),
+        trained.engine if trained else engine_of(settings),
         options,
+        layouts=_layouts(graph, settings, trained) if trains or trained else {},
         table_of=table_of,
     )
     try:
@@ -83,36 +88,48 @@ def unbound_net(
         net.close()
 
 
+def _layouts(
+    graph: Graph, settings: RunSettings, trained: PlannedNet | None
+) -> dict[str, Layout]:
+    if trained is None:
+        return table_layouts(graph, settings)
+    return lent_layouts(graph, trained)
+
+
 def plan_of(net: PlannedNet, settings: RunSettings) -> Plan:
     """The plan that the net would be bound to."""
     return plan_net(net.program, net.graph, planning_of(settings))
 
 
 def with_budget(
-    solver: Message, path: str, settings: RunSettings, memory: str
+    nets: Iterable[PlannedNet], settings: RunSettings, memory: str
 ) -> RunSettings:
     """The settings with -memory in bytes; a share is one of all arrays side by side.
 
     On a GPU the pictures that wait there, beside what is planned, are a part of it.
 
+    Args:
+        nets: all of a job, compiled.
+        settings: without a budget.
+        memory: the flag's value.
+
     Raises:
-        UsageError: no more than these pictures have room in it.
+        BudgetError: no more than these pictures have room in it.
     """
     if not memory:
         return settings
-    amount, whole, staged = parse_amount(memory), 0, 0
+    amount, whole, staged, least = parse_amount(memory), 0, 0, 0
     if amount.share is not None or settings.engine == GPU:
-        for _, net in solver_nets(solver, path, settings):
+        for net in nets:
             staged += staged_bytes(net)
+            least = max(least, least_of(net.program))
             if amount.share is not None:
                 whole += plan_of(net, settings).total_bytes
-    left = amount.of(whole + staged) - staged
-    if left <= 0:
-        raise UsageError(
-            f"-memory is {memory}, but {staged:,} bytes are for pictures that wait on "
-            "the GPU; give more, or make the batches smaller"
-        )
-    return replace(settings, memory=left, staged=staged)
+    budget = amount.of(whole + staged)
+    if staged and budget <= staged:
+        reason = f"{staged:,} bytes are for pictures that wait on the GPU"
+        raise BudgetError(budget, reason, least + staged)
+    return replace(settings, memory=budget - staged, staged=staged)
 
 
 def on_gpu(net: PlannedNet) -> bool:
@@ -136,15 +153,23 @@ def solver_nets(
 ) -> Iterator[tuple[str, PlannedNet]]:
     """The nets of a solver, compiled one after the other, with a title for each."""
     nets = named_nets(solver, path, NetState(), made_up=settings.made_up)
+    settings = as_run(solver, settings)
     bodies = solver.iter_size
     by_rows = updates_by_rows(solver, settings)
     with unbound_net(
         nets.training, settings, trains=True, bodies=bodies, by_rows=by_rows
-    ) as net:
-        yield f"Training net {net.graph.name!r} of {path}", net
+    ) as trained:
+        yield f"Training net {trained.graph.name!r} of {path}", trained
     for index, named in enumerate(nets.tests):
-        with unbound_net(named, settings) as net:
+        with unbound_net(named, settings, trained=trained) as net:
             yield f"Test net #{index} of {path}", net
+
+
+def as_run(solver: Message, settings: RunSettings) -> RunSettings:
+    """The settings as a run of the solver changes them."""
+    engine, shared = engine_of(settings), settings.ranks > 1
+    settings = with_reach(settings, engine, shared=shared)
+    return replace(settings, without=PASSES) if solver.debug_info else settings
 
 
 def read_model(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.line_settings import limits_of, memory_of, run_settings
-from geeps_caffe.commands.planning import with_budget
+from geeps_caffe.commands.planning import solver_nets, with_budget
 from geeps_caffe.commands.progress import Progress
 from geeps_caffe.commands.session import Session
 from geeps_caffe.commands.signals import Requests, listen
@@ -95,7 +95,8 @@ class _Run:
         gpus = choose_device(session, line, "caffe.cpp:197", device)
         session.tell(solver_lines(solver))
         settings, client = _place(line, os.environ, gpus)
-        settings = with_budget(solver, path, settings, memory_of(line))
+        nets = (net for _, net in solver_nets(solver, path, settings))
+        settings = with_budget(nets, settings, memory_of(line))
         progress = Progress(session.log, solver.max_iter)
         return self._build(settings, client, progress), progress
 

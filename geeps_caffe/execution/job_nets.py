@@ -56,7 +56,7 @@ class JobNets:
             graph,
             self.engine,
             options,
-            layouts=self._table_layouts(graph),
+            layouts=table_layouts(graph, settings),
             table_of=assign_tables(graph, settings.grouping),
             others=others,
             limits=self.limits,
@@ -67,15 +67,6 @@ class JobNets:
     def _without(self) -> frozenset[str]:
         """Passes to leave out: all with debug_info, which is about every blob."""
         return frozenset(PASSES if self.solver.debug_info else self.settings.without)
-
-    def _table_layouts(self, graph: Graph) -> dict[str, Layout]:
-        """The layouts that params must have; others take what their engine wants."""
-        if not self.settings.plain_tables:
-            return {}
-        dtype = self.settings.dtype
-        return {
-            key: plain_layout(param.shape, dtype) for key, param in graph.params.items()
-        }
 
     def other(
         self, named: NamedNet, trained: PlannedNet, setting: Setting | None = None
@@ -99,7 +90,6 @@ class JobNets:
     ) -> PlannedNet:
         """The same without a plan yet, and without values in params of its own."""
         graph = build_graph(named.source, named.state, setting or self.alone)
-        names = shared_names(graph, trained.graph)
         options = Options(
             self.settings.dtype,
             backward=False,
@@ -108,13 +98,12 @@ class JobNets:
             param_cache=self.settings.param_cache,
             without=self._without,
         )
-        layouts = trained.layouts
         return PlannedNet(
             graph,
             self.engine,
             options,
-            params=trained.params.renamed(names),
-            layouts={m: layouts[t] for m, t in names.items() if t in layouts},
+            params=trained.params.renamed(shared_names(graph, trained.graph)),
+            layouts=lent_layouts(graph, trained),
             limits=self.limits,
             seed=self.seed,
         )
@@ -149,3 +138,17 @@ class JobNets:
             data_threads=settings.data_threads,
             seed=self.seed,
         )
+
+
+def table_layouts(graph: Graph, settings: RunSettings) -> dict[str, Layout]:
+    """The layouts that params must have; others take what their engine wants."""
+    if not settings.plain_tables:
+        return {}
+    shapes = {key: param.shape for key, param in graph.params.items()}
+    return {key: plain_layout(s, settings.dtype) for key, s in shapes.items()}
+
+
+def lent_layouts(graph: Graph, trained: PlannedNet) -> dict[str, Layout]:
+    """The layouts of params that a net shares with the training net."""
+    names, layouts = shared_names(graph, trained.graph), trained.layouts
+    return {mine: layouts[its] for mine, its in names.items() if its in layouts}

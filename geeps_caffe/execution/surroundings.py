@@ -15,16 +15,16 @@ from geeps_caffe.execution.plans import MEASURED, model_of
 from geeps_caffe.paramserver import Client, LocalStore
 from geeps_caffe.paramserver.on_device import DeviceTables
 
+GPU = "cuda"  # the engine whose arrays are a GPU's
 
-def with_reach(
-    settings: RunSettings, engine: Engine, client: Client | None
-) -> RunSettings:
+
+def with_reach(settings: RunSettings, engine: Engine, *, shared: bool) -> RunSettings:
     """A GPU can't reach tables that workers share, so it has a cache of them.
 
     So it has where the worker itself runs the rule: that is done on the host.
     """
-    shared = client is not None or settings.update == "worker"
-    if not shared or settings.param_cache is not None or engine.device.on_host:
+    reached = not (shared or settings.update == "worker")
+    if reached or settings.param_cache is not None or engine.name != GPU:
         return settings
     return replace(settings, param_cache=ParamCache())
 

@@ -57,7 +57,7 @@ class Training:
         client: Client | None,
     ) -> None:
         self.engine = engine_of(settings)
-        settings = with_reach(settings, self.engine, client)
+        settings = with_reach(settings, self.engine, shared=client is not None)
         self.solver, self.settings = solver, settings
         self.client = client or own_client(settings, self.engine)
         self.seed = run_seed(solver, settings, self.client)

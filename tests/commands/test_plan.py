@@ -1,10 +1,13 @@
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from geeps_caffe.commands.plan import main
 from geeps_caffe.commands.train import main as train
-from geeps_caffe.errors import PlanError, UsageError
+from geeps_caffe.errors import BudgetError, PlanError, UsageError
+from tests.end_to_end.digits import make_lenet
 
 BILINEAR = """
 layer { name: "in" type: "Input" top: "x"
@@ -78,6 +81,65 @@ def test_the_least_budget_of_a_solver_is_that_of_its_largest_net(job, capsys):
             command([*flags, "-memory=1280B"])
         assert command([*flags, "-memory=1344B"]) == 0
     assert "in one arena of 1,344 bytes" in capsys.readouterr().out
+
+
+#: Training without this stage has no layer that makes the loss's bottom.
+CHOSEN = """type: "InnerProduct" include { phase: TRAIN stage: "large" }
+  include { phase: TEST }"""
+
+
+def test_the_least_budget_is_that_of_the_net_which_the_flags_choose(job):
+    net = job / "net.prototxt"
+    net.write_text(net.read_text().replace('type: "InnerProduct"', CHOSEN))
+    flags = ["-solver=solver.prototxt", "-engine=reference", "-stage=large"]
+    with pytest.raises(BudgetError) as error:
+        main([*flags, "-memory=64B"])
+    assert main([*flags, f"-memory={error.value.least}B"]) == 0
+
+
+#: What a plan says of the least memory of all nets of a solver, or of one alone.
+LEAST = {"solver": r"of ([\d,]+) bytes at least", "model": r"least memory +([\d,]+)"}
+FILES = ["-solver=solver.prototxt", "-model=train_val.prototxt"]
+GPU = "-engine=cuda"  # needs none for plans
+
+
+@pytest.mark.parametrize("file", FILES, ids=LEAST)
+def test_on_a_gpu_the_least_memory_holds_the_pictures_that_wait(
+    tmp_path, monkeypatch, capsys, file
+):
+    make_lenet(tmp_path, np.random.default_rng(1))
+    monkeypatch.chdir(tmp_path)
+    assert main([file, GPU]) == 0
+    told = re.search(LEAST[file[1:].split("=")[0]], capsys.readouterr().out)[1]
+    least = int(told.replace(",", ""))
+    assert main([file, GPU, f"-memory={least}B"]) == 0
+    for less in (1000, least - 1):
+        with pytest.raises(BudgetError, match=f"at least {told} bytes"):
+            main([file, GPU, f"-memory={less}B"])
+
+
+def test_the_largest_batch_on_a_gpu_leaves_room_for_its_pictures(
+    tmp_path, monkeypatch, capsys
+):
+    make_lenet(tmp_path, np.random.default_rng(1), iter_size=2)
+    monkeypatch.chdir(tmp_path)
+    flags = ["-solver=solver.prototxt", GPU, "-memory=16MB"]
+    assert main(flags) == 0
+    most = number(capsys.readouterr().out, "largest batch")
+    assert most > 64
+    net = tmp_path / "train_val.prototxt"
+    for batch, fits in ((most, True), (most + 1, False)):
+        text = net.read_text().replace("batch_size: 64", f"batch_size: {batch}")
+        (tmp_path / "other.prototxt").write_text(text)
+        solver = (tmp_path / "solver.prototxt").read_text()
+        solver = solver.replace("train_val.prototxt", "other.prototxt")
+        (tmp_path / "other_solver.prototxt").write_text(solver)
+        other = ["-solver=other_solver.prototxt", *flags[1:]]
+        if fits:
+            assert main(other) == 0
+        else:
+            with pytest.raises(BudgetError):
+                main(other)
 
 
 @pytest.mark.parametrize("flags", [[], ["-solver=a", "-model=b"]])

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,26 +13,35 @@ from geeps_caffe.commands.planning import (
     with_budget,
 )
 from geeps_caffe.config.job import RunSettings
-from geeps_caffe.errors import BudgetError, UsageError
+from geeps_caffe.config.param_cache import ParamCache
+from geeps_caffe.errors import BudgetError
 from geeps_caffe.execution.job_budget import refusal
-from prototxt import read_solver
+from geeps_caffe.execution.trainer import Trainer
+from geeps_caffe.schedule.plan import least_of
+from prototxt import parse_solver, read_solver
+from tests.cuda_double.fixtures import double
 from tests.end_to_end.digits import make_lenet
+
+__all__ = ["double"]
+
+
+def limited(memory, settings):
+    """The settings of a solver's run within so much memory."""
+    solver = read_solver("solver.prototxt").message
+    nets = (net for _, net in solver_nets(solver, "solver.prototxt", settings))
+    return with_budget(nets, settings, memory)
 
 
 def test_a_share_is_one_of_the_plan_without_limit(job):
-    solver = read_solver("solver.prototxt").message
     settings = RunSettings(engine="reference")
-    half = with_budget(solver, "solver.prototxt", settings, "50%").memory
-    whole = with_budget(solver, "solver.prototxt", settings, "100%").memory
+    half, whole = (limited(share, settings).memory for share in ("50%", "100%"))
     assert half == whole // 2
     assert half > 0
 
 
 def test_bytes_are_bytes(job):
-    solver = read_solver("solver.prototxt").message
-    settings = with_budget(solver, "solver.prototxt", RunSettings(), "3kB")
-    assert settings.memory == 3000
-    assert with_budget(solver, "", RunSettings(), "").memory is None
+    assert limited("3kB", RunSettings()).memory == 3000
+    assert limited("", RunSettings()).memory is None
 
 
 @pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
@@ -57,14 +69,11 @@ def lenet(tmp_path, monkeypatch):
 
 
 def test_pictures_that_wait_on_a_gpu_are_a_part_of_its_budget(lenet):
-    def left(memory, settings=GPU):
-        return with_budget(lenet, "solver.prototxt", settings, memory).memory
-
-    assert left("3MB") == 3_000_000 - ON_GPU
-    assert with_budget(lenet, "solver.prototxt", GPU, "3MB").staged == ON_GPU
-    whole = left("100%")
-    assert left("50%") == (whole + ON_GPU) // 2 - ON_GPU
-    assert left("3MB", RunSettings(engine="reference")) == 3_000_000
+    within = limited("3MB", GPU)
+    assert (within.memory, within.staged) == (3_000_000 - ON_GPU, ON_GPU)
+    whole = limited("100%", GPU).memory
+    assert limited("50%", GPU).memory == (whole + ON_GPU) // 2 - ON_GPU
+    assert limited("3MB", RunSettings(engine="reference")).memory == 3_000_000
 
 
 def test_the_least_budget_of_a_gpu_holds_the_pictures_that_wait(lenet):
@@ -76,9 +85,53 @@ def test_the_least_budget_of_a_gpu_holds_the_pictures_that_wait(lenet):
     )
 
 
-def test_a_budget_for_nothing_but_pictures_is_refused(lenet):
-    with pytest.raises(UsageError, match=r"is 100kB, but 137,152 bytes are for pict"):
-        with_budget(lenet, "solver.prototxt", GPU, "100kB")
+@pytest.mark.parametrize("memory", ["100kB", "0.1%", "137152B"])
+def test_a_budget_for_nothing_but_pictures_is_refused_with_the_least(lenet, memory):
+    solver = ("solver.prototxt", GPU)
+    least = max(least_of(net.program) for _, net in solver_nets(lenet, *solver))
+    match = r"too small. 137,152 bytes are for pictures that wait on the GPU. Give at"
+    with pytest.raises(BudgetError, match=match) as error:
+        limited(memory, GPU)
+    assert error.value.least == least + ON_GPU
+    assert limited(f"{least + ON_GPU}B", GPU).memory == least
+
+
+FLAGS = [
+    RunSettings(engine="reference"),
+    RunSettings(engine="onednn"),
+    RunSettings(engine="onednn", plain_tables=True, update="worker"),
+    RunSettings(engine="cuda"),
+    RunSettings(engine="cuda", param_cache=ParamCache("pinned")),
+    RunSettings(engine="cuda", update="worker"),
+]
+FIELDS = ["", "debug_info: true", "iter_size: 2", "clip_gradients: 1"]
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("settings", FLAGS, ids=str)
+@pytest.mark.parametrize("field", FIELDS)
+def test_what_is_planned_is_what_runs(lenet, settings, field):
+    if field == "clip_gradients: 1" and settings.update == "worker":
+        return  # refused
+    solver = parse_solver(f"{Path('solver.prototxt').read_text()} {field}", "s").message
+    trainer = Trainer(solver, "solver.prototxt", settings)
+    nets = [trainer.net, *(test.net for test in trainer.tests)]
+    found = [net.program for _, net in solver_nets(solver, "solver.prototxt", settings)]
+    trainer.close()
+    assert [program_text(p) for p in found] == [program_text(n.program) for n in nets]
+
+
+def program_text(program):
+    sizes = program.storage_bytes()
+    return [entry.text for entry in program.instructions], sizes
+
+
+def test_workers_of_a_gpu_are_planned_with_a_cache_of_their_tables(lenet):
+    """They can't reach those of the host."""
+    two = replace(GPU, ranks=2)
+    nets = [net for _, net in solver_nets(lenet, "solver.prototxt", two)]
+    assert {net.options.param_cache for net in nets} == {ParamCache()}
+    assert "conv1/0" in nets[0].program.storage_bytes()
 
 
 def test_batches_read_ahead_for_a_gpu_are_counted_as_they_are_packed(lenet):
