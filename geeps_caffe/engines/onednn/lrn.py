@@ -20,12 +20,17 @@ from geeps_caffe.engines.onednn.recipe import Kit, Recipe, Uses, port_shapes
 from geeps_caffe.engines.operations import LRN
 
 _BLOCKED = ("aBcd16b", "aBcd8b")
+#: Windows that oneDNN's own code is used for. With channels last it ends the process
+#: for one channel; for more than five, gradients are wrong where they fill no vectors.
+_RIGHT = (3, 5)
 
 
 def make_lrn(kit: Kit, request: Request) -> Recipe | None:
     """The recipe of either pass; both choose the same layout for the bottom."""
     shape, _ = port_shapes(request)
-    if len(shape) != 4:
+    operation = request.operation
+    assert isinstance(operation, LRN)
+    if len(shape) != 4 or operation.size not in _RIGHT:
         return _of_parts(kit, request)
     given = kit.given(request, "bottom0", view(shape))
     candidates = [] if given is None else [given]
