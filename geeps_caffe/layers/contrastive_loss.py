@@ -17,9 +17,8 @@ class ContrastiveLoss(Loss):
     bottoms = (3, 3)
     no_gradient = frozenset({2})
 
-    def setup(self, bottom: Shapes) -> None:
-        """Check that all are vectors of N pairs."""
-        super().setup(bottom)
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """One number, of vectors of N pairs."""
         for i, shape in enumerate(bottom):
             channels = shape[1:2] if i < 2 else (1,)
             if count(shape[1:]) != count(channels):
@@ -32,6 +31,7 @@ class ContrastiveLoss(Loss):
                 f"bottoms of shapes {bottom[0]}, {bottom[1]} and {bottom[2]} do not go "
                 "together; expected (N, C), (N, C) and (N,)"
             )
+        return super().infer_shapes(bottom)
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """The loss."""

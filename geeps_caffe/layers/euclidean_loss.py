@@ -11,14 +11,14 @@ class EuclideanLoss(Loss):
     type_name = "EuclideanLoss"
     no_gradient = frozenset()
 
-    def setup(self, bottom: Shapes) -> None:
-        """Check that records are of one size."""
-        super().setup(bottom)
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """One number, of records of one size."""
         if count(bottom[0][1:]) != count(bottom[1][1:]):
             self.fail(
                 f"bottom[0] has shape {bottom[0]} and bottom[1] {bottom[1]}; their "
                 "records must have as many elements"
             )
+        return super().infer_shapes(bottom)
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
         """Half the mean squared distance."""

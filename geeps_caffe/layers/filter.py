@@ -29,7 +29,7 @@ class Filter(Layer):
         return index != self.selector
 
     def setup(self, bottom: Shapes) -> None:
-        """Check counts and shapes."""
+        """Check counts, and the selector's shape."""
         if len(self.spec.top) != self.selector:
             self.fail(
                 f"{len(self.spec.top)} tops for {self.selector} bottoms besides the "
@@ -41,15 +41,16 @@ class Filter(Layer):
                 f"the selector, bottom[{self.selector}], has shape {shape}; expected "
                 "(N,) or extents of 1 after the first"
             )
-        for i, other in enumerate(bottom[:-1]):
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """The bottoms' shapes, which hold all that can be selected."""
+        shape = bottom[self.selector]
+        for i, other in enumerate(bottom[: self.selector]):
             if other[:1] != shape[:1]:
                 self.fail(
                     f"bottom[{i}] has shape {other}, the selector {shape}; their first "
                     "extents must agree"
                 )
-
-    def infer_shapes(self, bottom: Shapes) -> Shapes:
-        """The bottoms' shapes, which hold all that can be selected."""
         return bottom[: self.selector]
 
     def saved_specs(self, bottom: Shapes) -> list[SavedSpec]:

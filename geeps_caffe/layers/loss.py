@@ -32,11 +32,15 @@ class Loss(Layer):
         self._warned: set[str] = set()
 
     def setup(self, bottom: Shapes) -> None:
-        """Check that scores and labels are of as many records."""
+        """Refuse fields of forks that would have no effect."""
         param = self.spec.loss_param
         for name in ("label_smoothing", "weight_by_label_freqs"):
             if getattr(param, name) and name not in self.fork_fields:
                 self.fail(f"loss_param {name} is not known to this layer; remove it")
+        self._check_records(bottom)
+
+    def _check_records(self, bottom: Shapes) -> None:
+        """Scores and labels must be of as many records."""
         if bottom[0][:1] != bottom[1][:1]:
             self.fail(
                 f"bottom[0] has shape {bottom[0]} and bottom[1] {bottom[1]}; their "
@@ -45,7 +49,7 @@ class Loss(Layer):
 
     def infer_shapes(self, bottom: Shapes) -> Shapes:
         """One number."""
-        del bottom
+        self._check_records(bottom)  # behind a Filter they may be fewer in a pass
         return [()]
 
     @property

@@ -39,6 +39,9 @@ class Recurrent(Layer):
         if self.size < 1:
             self.fail("recurrent_param num_output must be positive")
         self._check_counts(len(bottom), len(self.spec.top))
+        self._check_shapes(bottom)
+
+    def _check_shapes(self, bottom: Shapes) -> None:
         x = bottom[0]
         if len(x) < 2 or bottom[1] != x[:2]:
             self.fail(
@@ -67,6 +70,7 @@ class Recurrent(Layer):
 
     def infer_shapes(self, bottom: Shapes) -> Shapes:
         """The outputs of all times, then the states at the end."""
+        self._check_shapes(bottom)  # behind a Filter they may be shorter in a pass
         time, batch = bottom[0][:2]
         return [(time, batch, self.size)] + [(1, batch, self.size)] * self.exposed
 

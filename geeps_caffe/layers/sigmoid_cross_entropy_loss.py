@@ -18,16 +18,20 @@ class SigmoidCrossEntropyLoss(Loss):
     backward_reads = frozenset({"bottom"})
 
     def setup(self, bottom: Shapes) -> None:
-        """Check that each score has a target."""
+        """Read what is ignored, and what the sum is divided by."""
         super().setup(bottom)
         param = self.spec.loss_param
         self.ignored = param.ignore_label if param.HasField("ignore_label") else None
         self.normalization = normalization_of(param, BATCH_SIZE)
+
+    def infer_shapes(self, bottom: Shapes) -> Shapes:
+        """One number, where each score has a target."""
         if count(bottom[0]) != count(bottom[1]):
             self.fail(
                 f"bottom[0] has shape {bottom[0]} and bottom[1] {bottom[1]}; scores "
                 "and targets must be as many"
             )
+        return super().infer_shapes(bottom)
 
     @property
     def normalizer_varies(self) -> bool:
