@@ -21,3 +21,13 @@ def test_rows_with_one_number_are_added_up(rng):
     close(found[[0, 7, 8]], wanted[[0, 7, 8]])
     rest = [1, 2, 3, 4, 5, 6]
     np.testing.assert_array_equal(found[rest], table[rest])
+
+
+def test_nothing_is_read_behind_the_last_index(rng):
+    """There the order goes on, with another row that has the last one's number."""
+    index, order = np.append(INDEX, 8), np.argsort(INDEX, kind="stable")
+    rows, found = floats(rng, 7, 5), np.zeros((9, 5), np.float32)
+    run(
+        "rows.cu", "scatter_add_rows", 30, rows, index, np.append(order, 6), found, 6, 5
+    )
+    np.testing.assert_array_equal(found[8], rows[3])
