@@ -194,6 +194,15 @@ def test_other_input_shapes_carry_through():
     assert graph.values["ip2"].shape == (7, 10)
 
 
+def test_a_top_of_an_earlier_layer_is_no_new_one_beside_others():
+    text = (
+        INPUT + 'layer { name: "s" type: "Slice" bottom: "data" top: "a" top: "data" }'
+    )
+    error = refused(text)
+    assert "'s' (Slice)" in error
+    assert "top blob 'data' is produced by layer 'in' (Input)" in error
+
+
 def test_learnable_blobs_keep_their_shape():
     prelu = 'layer { name: "p" type: "PReLU" bottom: "data" top: "p" }'
     with pytest.raises(LayerError, match=r"'ip1'.*200 values.*weights are for 128"):

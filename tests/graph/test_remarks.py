@@ -73,6 +73,16 @@ layer { name: "lstm" type: "LSTM" bottom: "x" bottom: "cont" top: "lstm"
 """
 
 
+def test_time_steps_that_are_made_up_need_no_remark():
+    text = """
+layer { name: "d" type: "DummyData" top: "x" top: "cont"
+  dummy_data_param { shape { dim: 4 dim: 2 dim: 3 } shape { dim: 4 dim: 2 } } }
+"""
+    document = prototxt.parse_net(text + STEPS[STEPS.index('layer { name: "lstm') :])
+    source = Source(document.message)
+    assert remarks(build_graph(source, NetState("TRAIN"), Setting(ranks=2))) == []
+
+
 @pytest.mark.parametrize(
     ("setting", "remarked"),
     [

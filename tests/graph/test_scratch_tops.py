@@ -1,4 +1,7 @@
+import pytest
+
 import prototxt
+from geeps_caffe.errors import LayerError
 from geeps_caffe.graph.build import Source, build_graph
 from geeps_caffe.graph.filter import NetState
 
@@ -20,6 +23,20 @@ def test_scratch_memory_of_geeps_is_no_top():
     assert tops('layer { type: "LRN" bottom: "x" top: "n" top: "temp1" }') == [("n",)]
     text = 'layer { type: "BatchNorm" bottom: "x" top: "b" top: "t1" top: "t2" }'
     assert tops(text) == [("b",)]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'layer { type: "LRN" bottom: "x" top: "n" top: "temp1" loss_weight: [1, 1] }',
+        'layer { type: "LRN" bottom: "x" top: "n" top: "temp1" }'
+        'layer { type: "ReLU" bottom: "temp1" top: "y" }',
+    ],
+    ids=["a loss", "read"],
+)
+def test_a_top_that_something_is_done_with_is_no_scratch_memory(more):
+    with pytest.raises(LayerError, match="2 top blobs; it takes exactly 1"):
+        graph(more)
 
 
 def test_the_mask_of_a_maximum_stays():

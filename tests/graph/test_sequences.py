@@ -38,6 +38,8 @@ def test_what_the_source_says_itself_goes_before():
 def test_without_reshape_layers_nothing_is_known():
     message = prototxt.parse_net(SOURCE % "").message
     assert clip_shape(message.layer[0], message.layer[:1]) is None
+    alone = Placed(message.layer[0], "")
+    assert with_clip_shapes([alone]) == [alone]
 
 
 def test_clips_can_be_made_shorter():

@@ -172,6 +172,12 @@ def test_a_bottom_that_nobody_makes_is_named_with_its_place():
     assert "did you mean 'data'? (known: data, label)" in str(error.value)
 
 
+def test_a_layer_in_place_makes_no_bottom_for_itself():
+    with pytest.raises(GraphError, match="unknown bottom blob 'b'") as error:
+        split('layer { name: "r" type: "ReLU" bottom: "b" top: "b" }')
+    assert "makes it" not in str(error.value)
+
+
 def test_a_bottom_that_is_made_only_later_is_unknown():
     with pytest.raises(GraphError, match="unknown bottom blob 'b'") as error:
         split(
