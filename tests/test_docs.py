@@ -63,7 +63,7 @@ def test_flags_of_the_training_page_exist():
 
 def test_every_flag_stands_on_a_page():
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
-    told = set(re.findall(r"[-`](?:no)?([a-z][a-z_]*)", pages))
+    told = set(re.findall(r"(?<![\w-])--?(?:no)?([a-z][a-z_]*)", pages))
     assert {flag.name for flag in FLAGS} <= told
 
 
