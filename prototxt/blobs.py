@@ -163,12 +163,15 @@ def _shape(
 
 
 def _shape_fault(shape: tuple[int, ...]) -> str:
-    """What keeps an array from having a shape, or ""; without values it may be any."""
+    """What keeps an array from having a shape, or "".
+
+    One that has values is compared with what is stored; an empty one may say anything.
+    """
     if len(shape) > _MOST_AXES:
         return f"the shape has {len(shape)} axes; there are {_MOST_AXES} at most"
     if any(dim < 0 for dim in shape):
         return f"the shape {shape} has a negative size"
-    if prod(dim or 1 for dim in shape) > _LARGEST:
+    if 0 in shape and prod(dim or 1 for dim in shape) > _LARGEST:
         return f"the shape {shape} is larger than any memory"
     return ""
 
