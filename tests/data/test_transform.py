@@ -112,8 +112,19 @@ def test_each_picture_of_many_has_its_crop_and_mirror(rng, kind, side):
         np.testing.assert_array_equal(found, part[..., ::-1] if flip else part)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+@pytest.mark.parametrize("side", [1, 4, 128, 129, 513])  # OpenCV has up to 512 channels
+def test_each_place_has_its_mean_whatever_the_width(rng, kind, side):
+    image = rng.integers(0, 256, (3, side + 2, side + 2), np.uint8).astype(kind)
+    mean = rng.standard_normal(image.shape).astype(np.float32)
+    transform = Transform(crop=(side, side), mean=mean)
+    part = np.s_[:, 1 : side + 1, 1 : side + 1]
+    expected = image[part].astype(np.float32) - mean[part]
+    np.testing.assert_array_equal(write(transform, [image])[0], expected)
+
+
 def test_large_batches_are_worked_on_in_parts(rng):
-    images = rng.integers(0, 256, (50, 3, 160, 160), np.uint8)
+    images = rng.integers(0, 256, (100, 3, 160, 160), np.uint8)
     transform = Transform(mean_values=(3.0,))
     for _ in range(2):  # the second time in the same memory
         out = write(transform, images)
