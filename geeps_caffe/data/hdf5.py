@@ -5,6 +5,7 @@ Rows are read in slices, so files may be larger than memory.
 
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from geeps_caffe.device.array import Array, Shape, Shapes
 from geeps_caffe.errors import DataError, unknown
 
 _OPEN_FILES = 8
+#: What the library raises where it comes upon damage.
+_DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError)
 
 
 def read_file_list(path: str) -> list[str]:
@@ -156,8 +159,9 @@ class _File:
 
     def read(self, row: int, parts: Sequence[Array]) -> None:
         """Rows from `row` on into an array for each top."""
-        for values, part in zip(self._sets(), parts, strict=True):
-            part[...] = values[row : row + len(part)]
+        with _told(self.path):
+            for values, part in zip(self._sets(), parts, strict=True):
+                part[...] = values[row : row + len(part)]
 
     def close(self) -> None:
         """Close the file until it is read from again."""
@@ -168,7 +172,8 @@ class _File:
     def _sets(self) -> list[Any]:
         if self._file is None:
             self._file = _open(self.path)
-        return [self._find(top) for top in self._tops]
+        with _told(self.path):
+            return [self._find(top) for top in self._tops]
 
     def _find(self, top: str) -> Any:
         if top not in self._file:
@@ -184,6 +189,15 @@ class _File:
                 f"(it is {values!r})"
             )
         return values
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Damage that is met behind the file's head is told with its path."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise DataError(f"HDF5 file {path!r} is damaged: {error}") from error
 
 
 def _open(path: str) -> Any:

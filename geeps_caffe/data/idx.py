@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -36,7 +37,7 @@ def read_compressed(path: str) -> bytes:
     try:
         with opener(found) as file:
             content: bytes = file.read()
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise DataError(f"file {found!r} can't be read: {error}") from error
     return content
 

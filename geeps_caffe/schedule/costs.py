@@ -1,6 +1,6 @@
 """What instructions and copies cost: seconds, measured or from a device table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -118,17 +118,3 @@ def _computing(instruction: Instruction, device: Device) -> float:
     times = instruction.parts if isinstance(instruction, ParamParts) else 1
     larger = 1 + device.batch_overhead / batch_of(request)
     return times * flops(request) * larger / device.flops
-
-
-def measured(
-    program: Program, by_position: Mapping[int, float], copies: tuple[float, float]
-) -> Costs:
-    """Costs from measured times.
-
-    Args:
-        by_position: seconds by position in the program; what is missing costs nothing.
-        copies: bytes per second in and out.
-    """
-    count = len(program.instructions)
-    seconds = tuple(by_position.get(i, 0.0) for i in range(count))
-    return Costs(seconds, *copies)

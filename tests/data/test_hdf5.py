@@ -97,3 +97,29 @@ def test_a_long_list_does_not_keep_all_files_open(write):
     assert files.read(np.arange(40))[0].tolist() == 2 * list(range(20))
     assert len(os.listdir("/proc/self/fd")) - before <= 8
     files.close()
+
+
+def flipped(content, number):
+    """The content with one of its bits turned, another one for each number."""
+    place = np.random.default_rng(number).integers(8 * len(content))
+    bits = np.unpackbits(np.frombuffer(content, np.uint8))
+    bits[place] ^= 1
+    return np.packbits(bits).tobytes()
+
+
+def test_damage_is_told_wherever_it_is_met(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        values = np.arange(600.0).reshape(100, 6)
+        file.create_dataset("x", data=values, chunks=(10, 6), compression="gzip")
+    content, told = path.read_bytes(), []
+    for number in range(400):
+        path.write_bytes(flipped(content, number))
+        try:
+            files = Hdf5Files([str(path)], ["x"])
+            files.read(np.arange(100))
+            files.close()
+        except DataError as error:
+            told.append(str(error))
+    assert all("a.h5" in text for text in told)
+    assert sum("is damaged" in text for text in told) > 100

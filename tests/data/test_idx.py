@@ -24,8 +24,11 @@ def test_files_are_unpacked_by_their_ending(tmp_path, ending, pack):
     assert read_compressed(str(tmp_path / "a.bin")) == b"content"
 
 
-def test_a_damaged_file_is_refused(tmp_path):
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"content")[:-5])
+@pytest.mark.parametrize(
+    "content", [gzip.compress(b"content")[:-5], gzip.compress(b"")[:10] + b"\xff" * 9]
+)
+def test_a_damaged_file_is_refused(tmp_path, content):
+    (tmp_path / "a.gz").write_bytes(content)
     with pytest.raises(DataError, match=r"a\.gz' can't be read"):
         read_compressed(str(tmp_path / "a.gz"))
 

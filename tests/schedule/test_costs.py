@@ -1,7 +1,7 @@
 import pytest
 
 from geeps_caffe.errors import UsageError
-from geeps_caffe.schedule.costs import DEVICES, Device, estimate, find_device, measured
+from geeps_caffe.schedule.costs import DEVICES, Device, estimate, find_device
 from tests.schedule.nets import TINY, graph_of, program_of
 
 DEVICE = Device("by hand", 100.0, 10.0, 5.0, 4.0, launch=1.0, copy_launch=2.0)
@@ -39,13 +39,6 @@ def test_copies_cost_their_bytes_and_a_launch(program):
     costs = estimate(program, DEVICE)
     assert costs.in_seconds(10) == pytest.approx(2 + 10 / 5)
     assert costs.out_seconds(10) == pytest.approx(2 + 10 / 4)
-
-
-def test_measured_costs_are_by_position(program):
-    costs = measured(program, {1: 0.5}, (7.0, 8.0))
-    assert costs.seconds[1] == 0.5
-    assert sum(costs.seconds) == 0.5
-    assert (costs.in_seconds(7), costs.out_seconds(8)) == (1, 1)
 
 
 def test_an_unknown_device_is_refused_with_the_nearest():
