@@ -7,13 +7,10 @@ waits long for the others.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from types import TracebackType
 
 
 class Hands:
     """The calling thread and others, which begin with the first call.
-
-    To be used in a `with` block, at whose end the others end.
 
     Args:
         count: of all of them; 1: there are no others.
@@ -40,15 +37,6 @@ class Hands:
         for other in others:
             other.result()
 
-    def __enter__(self) -> "Hands":
-        """These."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """End the other threads."""
         self._others.shutdown()

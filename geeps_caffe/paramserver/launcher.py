@@ -5,7 +5,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from geeps_caffe.device.array import Array
@@ -47,7 +47,7 @@ def run_workers(
     def make_agent(path: Path) -> Agent:
         return Agent(path, make_host, limits, crew.explain, crew.ended)
 
-    with Hands(min(cores(), MOST_HANDS)) as hands:
+    with closing(Hands(min(cores(), MOST_HANDS))) as hands:
         return _run(crew, make_agent, environ)
 
 
@@ -84,7 +84,7 @@ def _run(
     with (
         tempfile.TemporaryDirectory(prefix="geeps-") as folder,
         crew,
-        _closed(make_agent(Path(folder) / "agent")) as agent,
+        closing(make_agent(Path(folder) / "agent")) as agent,
         _forwarded(crew),
     ):
         crew.start(agent.path, os.environ if environ is None else environ)
@@ -92,14 +92,6 @@ def _run(
         agent.see_off()
         crew.finish()
         return _exit_code(agent, crew)
-
-
-@contextmanager
-def _closed(agent: Agent) -> Iterator[Agent]:
-    try:
-        yield agent
-    finally:
-        agent.close()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Several threads at one table."""
 
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_each_hand_is_called_once_and_all_at_the_same_time(count):
         met.wait()  # nobody gets on unless all are here
         seen.append((hand, threading.get_ident()))
 
-    with Hands(count) as hands:
+    with closing(Hands(count)) as hands:
         hands.share(do)
     assert sorted(hand for hand, _ in seen) == list(range(count))
     assert len({thread for _, thread in seen}) == count
@@ -44,7 +45,7 @@ def test_a_fault_is_told_once_all_have_ended(failing):
             raise ValueError("no")
         ended.append(hand)
 
-    with Hands(2) as hands, pytest.raises(ValueError, match="no"):
+    with closing(Hands(2)) as hands, pytest.raises(ValueError, match="no"):
         hands.share(do)
     assert ended == [1 - failing]
 
@@ -59,7 +60,7 @@ def shared(rule, count):
     memory.weights[0][:SIZE] = numbers.normal(size=SIZE)
     before = memory.weights[0].copy()
     updates = []
-    with Hands(count) as hands:
+    with closing(Hands(count)) as hands:
         shard = Shard(scheme, memory, hands)
         for clock in range(2):
             for worker in range(3):
