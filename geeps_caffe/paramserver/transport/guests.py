@@ -1,5 +1,6 @@
 """Which connections are hosts of the run: those whose first letter greets rightly."""
 
+from collections import deque
 from collections.abc import Callable
 
 from geeps_caffe.device.array import Array
@@ -9,6 +10,8 @@ from geeps_caffe.paramserver.hosts.peer_messages import Greeting, PeerMessage
 from geeps_caffe.paramserver.hosts.places import Places
 from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.network import Ended
+
+MOST_TURNED_AWAY = 1000  # strangers that are known again
 
 
 class Guests:
@@ -32,6 +35,7 @@ class Guests:
         self._channels, self._answer = channels, answer
         self._hosts: dict[bytes, int] = {}  # connections that have greeted
         self._refused: list[Ended] = []
+        self._turned_away: deque[bytes] = deque(maxlen=MOST_TURNED_AWAY)
         self.warn = Strangers().warn  # tells the log
 
     def find(self, sender: bytes) -> int | None:
@@ -78,7 +82,13 @@ class Guests:
         raise ParameterServerError(reason)
 
     def refuse(self, sender: bytes, reason: str) -> None:
-        """Tell a stranger, and the log; nothing else changes."""
+        """Tell a stranger, and the log, once; nothing else changes.
+
+        What it had sent before it heard so is not told of.
+        """
+        if sender in self._turned_away:
+            return
+        self._turned_away.append(sender)
         self.warn(reason)
         self._answer(sender, reason)
 

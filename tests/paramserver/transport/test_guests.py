@@ -14,9 +14,16 @@ DATA = np.frombuffer(PASSPORT.as_json(), np.uint8)
 
 
 @pytest.fixture
-def guests():
+def answers():
+    """Who was told what."""
+    return []
+
+
+@pytest.fixture
+def guests(answers):
     """Those of host 2."""
-    return Guests(Places(("a", "b", "c"), (1, 1, 1), 2), PASSPORT, 1, lambda *_: None)
+    places = Places(("a", "b", "c"), (1, 1, 1), 2)
+    return Guests(places, PASSPORT, 1, lambda *answer: answers.append(answer))
 
 
 def test_a_host_that_greets_this_one_by_its_number_comes_in(guests):
@@ -39,3 +46,14 @@ def test_hosts_of_other_machine_files_are_refused_with_all_numbers(
     with pytest.raises(ParameterServerError, match=text):
         guests.admit(b"x", greeting, DATA)
     assert [end.host for end in guests.refused()] == told
+
+
+def test_a_stranger_is_told_once_whatever_else_it_had_sent(guests, answers, caplog):
+    guests.refuse(b"x", "another version")
+    guests.refuse(b"x", "a connection without a greeting")
+    guests.refuse(b"y", "a connection without a greeting")
+    assert answers == [
+        (b"x", "another version"),
+        (b"y", "a connection without a greeting"),
+    ]
+    assert len(caplog.messages) == 2
