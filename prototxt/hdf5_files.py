@@ -18,7 +18,8 @@ from prototxt.files import FilePath, open_file
 if TYPE_CHECKING:
     import h5py
 
-_DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError)
+#: What the library raises where it comes upon damage.
+DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError)
 _DENSEST = 1032  # bytes that one byte may become: deflate's limit
 
 
@@ -50,7 +51,7 @@ def opened(path: FilePath) -> Iterator["h5py.File"]:
     try:
         with h5py.File(name, "r") as file:
             yield file
-    except _DAMAGE as error:
+    except DAMAGE as error:
         reason = error.args[0] if isinstance(error, KeyError) else error
         raise PrototxtError(f"cannot be read as HDF5: {reason}", name) from error
 

@@ -16,10 +16,9 @@ from geeps_caffe.data.listing import read_given, read_head
 from geeps_caffe.data.sampler import Batch
 from geeps_caffe.device.array import Array, Shape, Shapes
 from geeps_caffe.errors import DataError, unknown
+from prototxt.hdf5_files import DAMAGE
 
 _OPEN_FILES = 8
-#: What the library raises where it comes upon damage.
-_DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError)
 
 
 def read_file_list(path: str) -> list[str]:
@@ -196,7 +195,7 @@ def _told(path: str) -> Iterator[None]:
     """Damage that is met behind the file's head is told with its path."""
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise DataError(f"HDF5 file {path!r} is damaged: {error}") from error
 
 

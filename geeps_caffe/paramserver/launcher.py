@@ -40,6 +40,7 @@ def run_workers(
 ) -> int:
     """See `launch.launch`."""
     crew = Workers(command, range(workers), workers, log_folder, limits)
+    hands = Hands(min(cores(), MOST_HANDS))
 
     def make_host(allocate: Callable[[int], Array]) -> Host:
         return Host(workers, allocate, time.monotonic(), limits, hands)
@@ -47,7 +48,7 @@ def run_workers(
     def make_agent(path: Path) -> Agent:
         return Agent(path, make_host, limits, crew.explain, crew.ended)
 
-    with closing(Hands(min(cores(), MOST_HANDS))) as hands:
+    with closing(hands):
         return _run(crew, make_agent, environ)
 
 

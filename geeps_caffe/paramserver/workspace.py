@@ -46,7 +46,7 @@ class Workspace:
 
 
 class Workspaces:
-    """One workspace for all tables of a dtype and rule; small tables one of their own.
+    """One workspace for all tables of a dtype and rule that the same threads share.
 
     Args:
         scheme: all tables.
@@ -60,9 +60,8 @@ class Workspaces:
     def of(self, table: int) -> Workspace:
         """That of a table."""
         shared, rule = self._scheme.tables[table], self._scheme.rule_of(table)
-        large = shared.nbytes >= SHARED_BYTES
-        key = shared.dtype, None if rule is None else rule.type_name, large
+        hands = self._hands if shared.nbytes >= SHARED_BYTES else None
+        key = shared.dtype, None if rule is None else rule.type_name, hands is not None
         if key not in self._made:
-            hands = self._hands if large else None
             self._made[key] = Workspace(self._scheme, table, hands)
         return self._made[key]
