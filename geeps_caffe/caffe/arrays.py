@@ -85,7 +85,7 @@ class NetArrays(BlobOwner):
         self._copy(copies_before(*self._planned, self.whole))
         self._shadows.refresh(self.net.executor)
         if self.net.reshape(self._pending):
-            self._shadows.forget()
+            self._shadows.forget(keep=self._of_params())
             self._zeros.clear()
             self._copy(copies_of_inputs(*self._planned))
         for name in list(self._waiting):
@@ -109,10 +109,15 @@ class NetArrays(BlobOwner):
     def clear_param_diffs(self) -> None:
         """Set the gradients of all params to zero."""
         executor = self.before_run()
-        for name, array in executor.plan.program.arrays.items():
-            if array.home != "arena" and name.endswith(".diff"):
+        for name in self._of_params():
+            if name.endswith(".diff"):
                 executor.clear(name)
         self._shadows.refresh(executor)
+
+    def _of_params(self) -> list[str]:
+        """The arrays of params and their gradients, which outlive a plan."""
+        arrays = self.net.program.arrays.items()
+        return [name for name, array in arrays if array.home != "arena"]
 
     # -- what a Blob asks ------------------------------------------------------
 

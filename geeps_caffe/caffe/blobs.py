@@ -2,11 +2,12 @@
 
 An array that the engine keeps in a layout of its own, or on a GPU, is shown as a
 plain copy, a *shadow*. What a program writes into a shadow is carried back before the
-net runs next; shadows that are still held are refreshed after each run.
+net runs next; shadows that are still held are refreshed after each run. One whose
+array has taken another shape shows nothing any more: the program asks for a new one.
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -39,7 +40,8 @@ class Shadows:
         """Bring what was written to the arrays behind; returns whether any was."""
         wrote = False
         for name, (shadow, shown) in self._fresh.items():
-            if not np.array_equal(shadow, shown, equal_nan=True):
+            written = not np.array_equal(shadow, shown, equal_nan=True)
+            if written and _fits(executor, name, shadow):
                 executor.copy_in(name, shadow)
                 wrote = True
         self._fresh.clear()
@@ -53,9 +55,11 @@ class Shadows:
     def refresh(self, executor: Executor) -> None:
         """After a run: shadows that somebody holds show the new values."""
         for name, shadow in list(self._held.items()):
-            if name in executor.plan.program.arrays:
+            if _fits(executor, name, shadow):
                 executor.copy_out(name, shadow)
                 self._fresh[name] = (shadow, shadow.copy())
+            else:
+                del self._held[name]
 
     def adopt(self, executor: Executor, name: str, shadow: Array) -> None:
         """Take an array that was filled before `name` was there as its shadow."""
@@ -63,10 +67,17 @@ class Shadows:
         self._held[name] = shadow
         self._fresh[name] = (shadow, shadow.copy())
 
-    def forget(self) -> None:
-        """Shapes have changed: old arrays show nothing any more."""
-        self._fresh.clear()
-        self._held.clear()
+    def forget(self, keep: Collection[str] = ()) -> None:
+        """Shapes have changed: old arrays, all but `keep`, show nothing any more."""
+        for name in {*self._fresh, *self._held} - set(keep):
+            self._fresh.pop(name, None)
+            self._held.pop(name, None)
+
+
+def _fits(executor: Executor, name: str, shadow: Array) -> bool:
+    """Whether a shadow is of an array that the plan has in this shape."""
+    array = executor.plan.program.arrays.get(name)
+    return array is not None and array.shape == shadow.shape
 
 
 class Blob:

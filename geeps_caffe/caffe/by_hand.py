@@ -36,9 +36,9 @@ def plan_by_hand(
         )
     source = Source(message, document.path, document.layer_lines)
     seed = MODE.seed if MODE.seed is not None else 1
-    graph = build_graph(source, state, Setting(seed=seed))
-    log_remarks(graph)
     kind = dtype or MODE.dtype
+    graph = build_graph(source, state, Setting(seed=seed, dtype=kind))
+    log_remarks(graph)
     backward = any(node.needs_backward for node in graph.nodes)
     options = Options(kind, backward, keep_all=True, accumulate=True)
     opened = open_engine(engine or MODE.chosen, MODE.threads, gpu=MODE.device)

@@ -107,8 +107,7 @@ class Net(Hooked, Batched, WithWeights):
         for name, values in inputs.items():
             self._check_input(name, part)
             _assign(f"input {name!r}", self.blobs[name], "data", values)
-        if part.first == 0:
-            self._net.follow_sources()
+        self._net.follow_sources(part=part.layers())
         self._begin()
         self._walk(part)
         named = self.top_names[end] if end is not None else self.outputs

@@ -2,10 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 from geeps_caffe.caffe.arrays import PARAM, NetArrays
 from geeps_caffe.caffe.blobs import Blob, ReshapedBlob
 from geeps_caffe.graph.graph import Graph, Node
+from geeps_caffe.layers.python import Python
 
 
 class LayerView:
@@ -15,6 +17,24 @@ class LayerView:
         self.type = node.type
         self.blobs = list(blobs)
         self.layer = node.layer
+
+
+class UserLayerView(LayerView):
+    """A Python layer, as in `net.layers`: the user's object, all but type and blobs.
+
+    So a script can reach its own names, as in `net.layers[0].set_roidb(roidb)`.
+    """
+
+    layer: Python
+
+    def __getattr__(self, name: str) -> Any:
+        """What the user's object has under this name."""
+        return getattr(object.__getattribute__(self, "layer").user, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set what is not the view's own on the user's object."""
+        own = name in ("type", "blobs", "layer")
+        object.__setattr__(self if own else self.layer.user, name, value)
 
 
 class Structure:
@@ -27,7 +47,7 @@ class Structure:
         self.params = OrderedDict(
             (node.name, _params(graph, node, arrays)) for node in nodes if node.params
         )
-        self.layers = [LayerView(n, self.params.get(n.name, ())) for n in nodes]
+        self.layers = [_view(n, self.params.get(n.name, ())) for n in nodes]
         self._layer_names = [node.name for node in nodes]
         self.layer_dict = OrderedDict(zip(self._layer_names, self.layers, strict=True))
         blob_of = {name: value.blob for name, value in graph.values.items()}
@@ -80,6 +100,11 @@ class Structure:
     def _ids(self, names: Sequence[str]) -> list[int]:
         places = {name: i for i, name in enumerate(self.blobs)}
         return [places[name] for name in names]
+
+
+def _view(node: Node, blobs: Sequence[Blob]) -> LayerView:
+    kind = UserLayerView if isinstance(node.layer, Python) else LayerView
+    return kind(node, blobs)
 
 
 def _params(graph: Graph, node: Node, arrays: NetArrays) -> list[Blob]:

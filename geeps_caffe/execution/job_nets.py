@@ -111,7 +111,10 @@ class JobNets:
     @property
     def alone(self) -> Setting:
         """Of a net that this process runs alone."""
-        return Setting(seed=self.seed, data_threads=self.settings.data_threads)
+        settings = self.settings
+        return Setting(
+            seed=self.seed, data_threads=settings.data_threads, dtype=settings.dtype
+        )
 
     @property
     def spread(self) -> Setting:
@@ -123,6 +126,7 @@ class JobNets:
             whole_batches=True,
             data_threads=settings.data_threads,
             seed=self.seed,
+            dtype=settings.dtype,
         )
 
     @property
@@ -137,6 +141,7 @@ class JobNets:
             synced=settings.batchnorm == "sync",
             data_threads=settings.data_threads,
             seed=self.seed,
+            dtype=settings.dtype,
         )
 
 

@@ -182,21 +182,28 @@ class PlannedNet:
         self._restore_tops(kept)
         return True
 
-    def follow_sources(self, first: bool = True) -> None:
+    def follow_sources(self, first: bool = True, part: range | None = None) -> None:
         """Between two steps: reshape when the next records have other shapes.
 
         What was measured makes a new plan before the `first` of the batches whose
-        gradients add up: the others' sums lie in the arena of the plan.
+        gradients add up: the others' sums lie in the arena of the plan. `part` are the
+        numbers of the layers that will run, if not all do.
         """
         if first:
             self._use_measurement()
-        for node in self.graph.nodes:
-            if not node.bottoms and node.type != "Input":
-                pending = node.layer.pending_shapes()
-                present = [self.graph.values[t].shape for t in node.tops]
-                if pending is not None and [tuple(p) for p in pending] != present:
-                    self.reshape()
-                    return
+        nodes = [n for n in self.graph.nodes if part is None or n.index in part]
+        # All are asked before any shape is taken on: each may have a new one.
+        differing = [node for node in nodes if self._differs(node)]
+        if differing:
+            self.reshape()
+
+    def _differs(self, node: Node) -> bool:
+        """Whether the next records of a source have other shapes than the last."""
+        if node.bottoms or node.type == "Input":
+            return False
+        pending = node.layer.pending_shapes()
+        present = [self.graph.values[top].shape for top in node.tops]
+        return pending is not None and [tuple(p) for p in pending] != present
 
     def _kept_tops(self) -> dict[str, Array]:
         if self._executor is None:

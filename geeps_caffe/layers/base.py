@@ -48,6 +48,7 @@ class Setting:
     seed: int = 1  # of the run, the same on every rank
     level: int = 0
     stages: tuple[str, ...] = ()
+    dtype: str = "float32"  # of the net's blobs
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ class Python(Layer):
     """A layer of the user's: class `layer` of `module`, derived from caffe.Layer.
 
     Tops may take other shapes at each forward. Modules are found as Python finds
-    them, and beside the prototxt. A layer without bottoms is a source of records.
+    them, and beside the prototxt. A layer without bottoms is a source of records:
+    its forward runs before the net's, which takes on the shapes that it gives.
     """
 
     type_name = "Python"
@@ -38,8 +39,10 @@ class Python(Layer):
         """Make the user's object and run its setup."""
         self.user = make_user_layer(self)
         self.user_bottom = [UserBlob(shape) for shape in bottom]
-        self.user_top = [UserBlob() for _ in self.spec.top]
+        dtype = np.dtype(self.setting.dtype)
+        self.user_top = [UserBlob(dtype=dtype) for _ in self.spec.top]
         self.reshaped = False  # its reshape for the next forward has been called
+        self.loaded = False  # so has, of a source, its forward
         self.known: list[Shape] = []  # bottom shapes at the last infer_shapes
         self.bound: list[Shape] = []  # the largest tops at these
         self._call(self.user.setup, self.user_bottom, self.user_top)
@@ -56,13 +59,19 @@ class Python(Layer):
                 blob.reshape(*shape)
             self._call(self.user.reshape, self.user_bottom, self.user_top)
             self.known, self.bound = list(bottom), self._top_shapes()
-        return self.bound
+        return self._top_shapes() if self.is_source else self.bound
 
     def pending_shapes(self) -> Shapes | None:
-        """As a source: the shapes of the next batch."""
+        """As a source: the shapes of the next batch, which is made for it.
+
+        Forward may reshape, too. One that works on a GPU's arrays waits for them.
+        """
         if not self.reshaped:
             self._call(self.user.reshape, self.user_bottom, self.user_top)
             self.reshaped = True
+        if self.is_source and not self.loaded and not self.user.on_device:
+            self._call(self.user.forward, self.user_bottom, self.user_top)
+            self.loaded = True
         return self._top_shapes()
 
     def param_specs(self, bottom: Shapes) -> list[ParamSpec]:
@@ -73,18 +82,29 @@ class Python(Layer):
         ]
 
     def forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
-        """The user's reshape and forward."""
+        """The user's reshape and forward, if they have not run for this batch."""
+        if not self.loaded:
+            self._run_forward(run, bottom, top)
+        self.loaded = self.reshaped = False
+        if self.is_source and self._top_shapes() != [blob.shape for blob in top]:
+            self.fail(
+                f"forward reshaped its tops to {self._top_shapes()}, but the net runs "
+                f"at {[blob.shape for blob in top]}; a source on_device reshapes in "
+                "its reshape(bottom, top) alone"
+            )
+        for user, blob in zip(self.user_top, top, strict=True):
+            _deliver(run, user, blob)
+        shapes = zip(self.bound, self._top_shapes(), strict=True)
+        self.bound = [max(pair, key=count) for pair in shapes]
+
+    def _run_forward(self, run: Run, bottom: Blobs, top: Blobs) -> None:
+        """The user's reshape and forward on the net's arrays."""
         self._show(run, bottom)
         for user, blob in zip(self.user_top, top, strict=True):
             user.show(self._writable(blob.data))
         if not self.reshaped:
             self._call(self.user.reshape, self.user_bottom, self.user_top)
-        self.reshaped = False
         self._call(self.user.forward, self.user_bottom, self.user_top)
-        for user, blob in zip(self.user_top, top, strict=True):
-            _deliver(run, user, blob)
-        shapes = zip(self.bound, self._top_shapes(), strict=True)
-        self.bound = [max(pair, key=count) for pair in shapes]
 
     def backward(self, run: Run, top: Blobs, bottom: Blobs) -> None:
         """The user's backward; diffs that it does not write are 0."""

@@ -1,5 +1,7 @@
 """Blobs as the methods of a user's Python layer see them (pycaffe's Blob)."""
 
+from typing import Any
+
 import numpy as np
 
 from geeps_caffe.device.array import Array, Shape, count
@@ -12,8 +14,8 @@ class UserBlob:
     does no harm; what forward puts there is still there in backward.
     """
 
-    def __init__(self, shape: Shape = ()) -> None:
-        self._memory: Array = np.zeros(count(shape), np.float32)
+    def __init__(self, shape: Shape = (), dtype: Any = np.float32) -> None:
+        self._memory: Array = np.zeros(count(shape), dtype)
         self._diff: Array | None = None
         self._lent = False  # the diff is others' memory
         self.reshape(*shape)

@@ -58,6 +58,38 @@ def test_names_are_in_order(tmp_path, engine):
     assert net.params["conv"][0].data.shape == (5, 3, 3, 3)
 
 
+OWN = """
+layer { name: "own" type: "Python" top: "own"
+  python_param { module: "roi_data" layer: "RoIData" } }
+"""
+OWN_MODULE = """
+import caffe
+
+class RoIData(caffe.Layer):
+    numbers = ()
+    def setup(self, bottom, top): pass
+    def reshape(self, bottom, top): top[0].reshape(1)
+    def forward(self, bottom, top): top[0].data[...] = self.take()
+    def set_numbers(self, numbers): self.numbers = list(numbers)
+    def take(self): return self.numbers.pop(0)
+"""
+
+
+def test_a_python_layer_is_the_user_s_object(tmp_path, engine):
+    """As scripts give it what they have read: solver.net.layers[0].set_roidb(...)."""
+    (tmp_path / "roi_data.py").write_text(OWN_MODULE)
+    (tmp_path / "net.prototxt").write_text(OWN)
+    net = caffe.Net(str(tmp_path / "net.prototxt"), caffe.TRAIN, engine=engine)
+    own = net.layers[0]
+    own.set_numbers([5, 6])
+    assert net.forward()["own"] == 5
+    own.numbers = [7]
+    assert net.forward()["own"] == 7
+    assert (own.type, own.blobs, net.layer_dict["own"].numbers) == ("Python", [], [])
+    with pytest.raises(AttributeError, match="'RoIData' object has no attribute 'x'"):
+        own.x  # noqa: B018
+
+
 def test_forward_takes_inputs_and_gives_outputs(tmp_path, engine, rng):
     net = make(tmp_path, engine)
     x = rng.standard_normal((2, 3, 4, 4)).astype(np.float32)

@@ -1,12 +1,17 @@
 """A net's batch is changed from Python in the middle of a run."""
 
+import sys
+
 import cv2
 import numpy as np
 import pytest
 
+import prototxt
 from geeps_caffe.caffe import TRAIN, Net, get_solver
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.data.datum import write_encoded
+from geeps_caffe.execution.trainer import Trainer
+from geeps_caffe.layers.python_class import PythonLayer
 from tests.data.databases import make_database
 
 NET = """
@@ -128,3 +133,111 @@ def test_a_net_follows_the_sizes_of_its_pictures(tmp_path, rng, settings):
         net.forward()
         expected = np.stack([image.sum(axis=2)] * 2)[None]
         np.testing.assert_array_equal(net.blobs["conv"].data, expected)
+
+
+@pytest.fixture
+def sources(monkeypatch):
+    """This module's Python layers under a name that nets can give."""
+    monkeypatch.setitem(sys.modules, "sources", sys.modules[__name__])
+
+
+class Rows(PythonLayer):
+    """Batches of as many rows as `counts` says, shaped in forward: RoI data."""
+
+    counts = ()
+
+    def setup(self, bottom, top):
+        top[0].reshape(4, 20)
+
+    def reshape(self, bottom, top):
+        pass
+
+    def forward(self, bottom, top):
+        first, *self.counts = self.counts
+        top[0].reshape(first, 20)
+        top[0].data[...] = first
+
+
+class Ramp(PythonLayer):
+    """Batches of 2, 3, 4, ... rows, shaped in reshape."""
+
+    rows = 0
+
+    def reshape(self, bottom, top):
+        self.rows += 1
+        top[0].reshape(self.rows, 20)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = self.rows
+
+
+OF_SOURCES = """
+layer { name: "a" type: "Python" top: "a"
+  python_param { module: "sources" layer: "Rows" } }
+layer { name: "b" type: "Python" top: "b"
+  python_param { module: "sources" layer: "Ramp" } }
+layer { name: "ip_a" type: "InnerProduct" bottom: "a" top: "ip_a"
+  inner_product_param { num_output: 16 weight_filler { type: "constant" value: 1 } } }
+layer { name: "ip_b" type: "InnerProduct" bottom: "b" top: "ip_b"
+  inner_product_param { num_output: 16 weight_filler { type: "constant" value: 1 } } }
+"""
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_net_follows_all_its_python_sources(tmp_path, settings):
+    """Wherever they reshape; arrays of the last pass may be held meanwhile."""
+    (tmp_path / "net.prototxt").write_text(OF_SOURCES)
+    net = Net(str(tmp_path / "net.prototxt"), TRAIN, engine=settings.engine)
+    counts = [3, 4, 4, 1, 9]
+    net.layers[0].counts = counts
+    held = []
+    for ramp, rows in enumerate(counts, start=2):
+        found = net.forward()
+        np.testing.assert_array_equal(found["ip_a"], np.full((rows, 16), 20 * rows))
+        np.testing.assert_array_equal(found["ip_b"], np.full((ramp, 16), 20 * ramp))
+        assert net.blobs["a"].data.shape == (rows, 20)
+        held.append((found, net.blobs["a"].data))
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_part_makes_its_own_batches_alone(tmp_path, settings):
+    (tmp_path / "net.prototxt").write_text(OF_SOURCES)
+    net = Net(str(tmp_path / "net.prototxt"), TRAIN, engine=settings.engine)
+    for rows in (2, 3):
+        found = net.forward(start="b")["ip_b"]
+        np.testing.assert_array_equal(found, np.full((rows, 16), 20 * rows))
+
+
+@pytest.mark.usefixtures("sources")
+def test_training_follows_a_python_source_that_reshapes_in_forward(settings):
+    net = OF_SOURCES + (
+        'layer { name: "loss" type: "Reduction" bottom: "ip_a" top: "loss" '
+        "loss_weight: 1 reduction_param { operation: MEAN } }"
+    )
+    solver = prototxt.parse_solver(
+        f'base_lr: 1 lr_policy: "fixed" iter_size: 2 net_param {{ {net} }}'
+    ).message
+    trainer = Trainer(solver, "", settings)
+    rows = trainer.net.graph.nodes[0].layer.user
+    rows.counts = [3, 4, 5, 1]
+    trainer.step(2)
+    # Of a mean over n rows of 16 numbers, all inputs n, a weight's gradient is n / 16.
+    np.testing.assert_allclose(trainer.net.param("ip_a/0"), 1 - 13 / 16 / 2, 1e-5)
+    assert rows.counts == []
+
+
+def test_params_that_python_holds_outlive_another_shape(tmp_path, settings):
+    file = tmp_path / "net.prototxt"
+    file.write_text(NET.format(n=2))
+    net = Net(str(file), TRAIN, engine=settings.engine)
+    bias, gradient = net.params["ip"][1].data, net.params["ip"][1].diff
+    for batch in (5, 3):
+        net.blobs["data"].reshape(batch, 1, 8, 8)
+        net.blobs["label"].reshape(batch)
+        feed(net, batch, 1)
+        net.blobs["label"].data[...] = 0
+        bias[...] = [-100, 0, -100]  # all are 1, and are to be 0
+        net.clear_param_diffs()
+        net.forward()
+        net.backward()
+        np.testing.assert_allclose(gradient, [-1, 1, 0], atol=1e-5)

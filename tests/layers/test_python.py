@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from geeps_caffe.errors import LayerError
 from geeps_caffe.layers.fillers import fill
 from geeps_caffe.layers.python_class import PythonLayer
 from tests.layers.checks import check_backward_reads, check_gradient, run_net
@@ -164,6 +165,37 @@ def test_a_layer_without_bottoms_is_a_source():
     for rows in (2, 3):
         net.forward()
         np.testing.assert_array_equal(net.data["b"], np.full((rows, 2), rows))
+
+
+class Growing(PythonLayer):
+    """A source whose forward gives its tops 1, 2, 3, ... rows."""
+
+    rows = 0
+
+    def reshape(self, bottom, top):
+        if not self.rows:
+            top[0].reshape(8, 2)
+
+    def forward(self, bottom, top):
+        self.rows += 1
+        top[0].reshape(self.rows, 2)
+        top[0].data[...] = self.rows
+
+
+class OnDevice(Growing):
+    on_device = True
+
+
+def test_a_source_may_reshape_in_forward():
+    net = run_net(_text(Growing, 'top: "b"'))
+    for rows in (2, 3):
+        net.forward()
+        np.testing.assert_array_equal(net.data["b"], np.full((rows, 2), rows))
+
+
+def test_a_source_on_a_device_reshapes_before_its_forward():
+    with pytest.raises(LayerError, match=r"to \[\(1, 2\)\], but .* at \[\(8, 2\)\]"):
+        run_net(_text(OnDevice, 'top: "b"'))
 
 
 def test_a_diff_may_be_written_in_forward():
