@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from geeps_caffe.device.streams import COMPUTE, COPY_IN, COPY_OUT, Queues
 from geeps_caffe.errors import UsageError, unknown
 
 KERNEL_LOADERS = ("cupy", "pycuda")
+_KEEPS = (
+    "it keeps compiled kernels in ~/.cupy/kernel_cache, or where CUPY_CACHE_DIR says: "
+    "that must be a folder which can be written"
+)
 
 
 class GpuMissing(UsageError):
@@ -38,9 +43,11 @@ def open_cupy() -> ArrayModule:
         cupy = importlib.import_module("cupy")
     except ImportError as error:
         raise GpuMissing(
-            "the cuda engine needs CuPy; pip install geeps-caffe[cuda13] "
+            f"the cuda engine needs CuPy ({error}); pip install geeps-caffe[cuda13] "
             "(or geeps-caffe[cuda12] for drivers before 580)"
         ) from error
+    except OSError as error:
+        raise GpuMissing(f"CuPy can't be loaded ({error}); {_KEEPS}") from error
     try:
         devices = cupy.cuda.runtime.getDeviceCount()
     except RuntimeError as error:
@@ -277,8 +284,18 @@ def find_loader(cupy: ArrayModule, index: int, name: str) -> Loader:
 
 def _cupy_loader(cupy: ArrayModule) -> Loader:
     def load(source: str) -> Module:
-        module: Module = cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
-        return module
+        module: Any = cupy.RawModule(code=source, options=OPTIONS, backend="nvrtc")
+        try:
+            module.compile()  # now, not at the first launch
+        except OSError as error:
+            raise UsageError(f"CuPy can't keep a kernel ({error}); {_KEEPS}") from error
+        except (ImportError, RuntimeError) as error:
+            raise UsageError(
+                f"CuPy can't compile kernels ({error}); it needs the NVRTC that "
+                "pip install geeps-caffe[cuda13] brings (or [cuda12])"
+            ) from error
+        compiled: Module = module
+        return compiled
 
     return load
 

@@ -21,7 +21,8 @@ MOST_BLOCKS = 1 << 20  # kernels stride over the rest
 
 #: Without fused multiply-add a kernel rounds as NumPy does, so a solver's update is
 #: the same bit for bit on every engine; memory decides the speed of these kernels.
-OPTIONS = ("--fmad=false", "-std=c++17")
+#: Numbers below the least normal one are 0: so CuPy compiles, whatever it is told.
+OPTIONS = ("--fmad=false", "--ftz=true", "-std=c++17")
 
 #: What a scalar of a kernel's signature becomes.
 SCALARS: Mapping[str, type[np.generic]] = {

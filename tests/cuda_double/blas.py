@@ -1,40 +1,116 @@
-"""cuBLAS, as far as we call it, by NumPy."""
+"""cuBLAS, as far as we call it, by NumPy: a shared library of its name, as C has it.
+
+It is built once and loaded when the double is asked for cuBLAS, as CuPy loads the real
+one. Its functions come back here.
+"""
 
 import ctypes
+import hashlib
+import os
+import subprocess
+import traceback
+from functools import cache, wraps
+from pathlib import Path
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tests.cuda_src.build import cache_folder
+
+NAME = "libcublas.so.13"
+SOURCE = Path(__file__).with_name("libcublas.cpp")
+FLAGS = ("-std=c++17", "-fPIC", "-shared", f"-Wl,-soname,{NAME}")
+INTERNAL_ERROR = 14
+
+_INT, _LONG, _AT = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
+_MATRIX = (_AT, _INT, _LONG)
+_HOOKS = {
+    "create": (ctypes.POINTER(_AT),),
+    "set_stream": (_AT, _AT),
+    "set_workspace": (_AT, _AT, ctypes.c_size_t),
+    "multiply": (_AT, *[_INT] * 5, _AT, *_MATRIX, *_MATRIX, _AT, *_MATRIX, _INT),
+}
+_TYPES = {name: ctypes.CFUNCTYPE(_INT, *types) for name, types in _HOOKS.items()}
+
+
+class Hooks(ctypes.Structure):
+    _fields_ = list(_TYPES.items())
+
+
+class Handles:
+    """All that were made: each belongs to the machine that was asked last."""
+
+    def __init__(self):
+        self.made, self.machine = [], None
+
+    def create(self, handle):
+        self.made.append(Blas(self.machine))
+        handle[0] = len(self.made)
+
+    def set_stream(self, handle, stream):
+        self.made[handle - 1].set_stream(stream)
+
+    def set_workspace(self, handle, workspace, size):
+        assert workspace and size >= 4 << 20, "too little for cuBLAS"
+
+    def multiply(self, handle, *args):
+        self.made[handle - 1].multiply(*args)
+
+
+HANDLES = Handles()
+
+
+def load(machine):
+    """See that the library is in this process; handles will be those of `machine`."""
+    HANDLES.machine = machine
+    return _library()
+
+
+@cache
+def _library():
+    key = hashlib.sha256(f"{SOURCE.read_text()}{FLAGS}".encode()).hexdigest()
+    path = cache_folder("cublas-double") / f"{key[:24]}.so"
+    if not path.exists():
+        made = path.with_suffix(f".{os.getpid()}")
+        command = ["g++", *FLAGS, str(SOURCE), "-o", str(made)]
+        subprocess.run(command, check=True)
+        made.rename(path)
+    library = ctypes.CDLL(str(path))
+    library.kept = Hooks(**{n: t(_status(n)) for n, t in _TYPES.items()})
+    target = Hooks.in_dll(library, "hooks")
+    ctypes.memmove(
+        ctypes.byref(target), ctypes.byref(library.kept), ctypes.sizeof(target)
+    )
+    return library
+
+
+def _status(name):
+    """C knows no exceptions: what is raised is printed, and is a status."""
+    call = getattr(HANDLES, name)
+
+    @wraps(call)
+    def run(*args):
+        try:
+            call(*args)
+        except Exception:
+            traceback.print_exc()
+            return INTERNAL_ERROR
+        return 0
+
+    return run
+
 
 class Blas:
-    CUBLAS_OP_N, CUBLAS_OP_T = 0, 1
+    """What a handle stands for."""
 
     def __init__(self, machine):
-        self.machine = machine
+        self.machine, self.stream = machine, machine.null
 
-    def sgemm(
-        self,
-        handle,
-        transa,
-        transb,
-        m,
-        n,
-        k,
-        alpha,
-        A,
-        lda,
-        B,
-        ldb,
-        beta,
-        C,
-        ldc,
-    ):
-        one = (handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta)
-        self.sgemmStridedBatched(*one, C, ldc, 0, 1)
+    def set_stream(self, ptr):
+        self.stream = self.machine.stream_at(ptr)
 
-    def sgemmStridedBatched(
+    def multiply(
         self,
-        handle,
         transa,
         transb,
         m,
@@ -75,7 +151,8 @@ class Blas:
             product = alpha * np.matmul(left, right)
             out[...] = product + beta * out if beta else product
 
-        self.machine.submit(run, spans[:2], spans[2:], "matrix product")
+        what = "matrix product"
+        self.machine.submit(run, spans[:2], spans[2:], what, self.stream)
 
 
 def _number(at):

@@ -3,8 +3,8 @@
     python -m tests.cuda_double.record > tests/cuda_double/facts.txt
 
 It needs CuPy installed but no GPU: compiled functions tell their parameters in their
-first line of documentation, and those of cuBLAS and NCCL in the libraries' files, since
-these can't be loaded without what they wrap.
+first line of documentation, and those of NCCL in the library's file, since it can't be
+loaded without what it wraps.
 """
 
 import inspect
@@ -23,9 +23,7 @@ CUDA = {
     "Graph": "launch",
     "Device": "use",
     "": "alloc_pinned_memory get_current_stream",
-    "device": "get_cublas_handle",
 }
-BLAS = ("sgemm", "sgemmStridedBatched")
 NCCL = (
     "get_version",
     "get_unique_id",
@@ -43,6 +41,9 @@ NCCL = (
 def facts(cupy):
     """All lines, sorted by what they are about."""
     yield f"version {cupy.__version__}"
+    compiler = inspect.getsource(cupy.cuda.compiler._compile_with_cache_cuda)
+    for option in re.findall(r"^    options \+= \('(.*)',\)", compiler, re.M):
+        yield f"option {option}"
     for name in sorted(n for n in dir(np) if not n.startswith("_")):
         if not hasattr(cupy, name):
             yield f"missing {name}"
@@ -61,11 +62,10 @@ def _cuda(cupy):
             found = documented(getattr(place, name))
             yield f"cuda {owner}.{name}({found})".replace(" .", " ")
     yield f"cuda RawModule({documented(cupy.RawModule)})"
+    yield f"cuda RawModule.compile({documented(cupy.RawModule.compile)})"
     yield f"cuda RawKernel.__call__({documented(cupy.RawKernel.__call__)})"
-    text = _library(cupy, "cublas")
-    for name in BLAS:
-        found = re.search(rf"(?<!\w){name}\((intptr_t [^)]*)\)", text)[1]
-        yield f"cuda cublas.{name}({plain(found)})"
+    assert _library(cupy, "cublas")
+    yield "cuda cublas"
     text = _library(cupy, "nccl")
     for name in NCCL:
         found = re.search(rf"(?<![\w.]){re.escape(name)}\(([^)]*)\)", text)[1]

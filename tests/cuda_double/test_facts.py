@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geeps_caffe
-from geeps_caffe.device.kernels import read_source
+from geeps_caffe.device.kernels import OPTIONS, read_source
 from tests.cuda_double import arrays
 from tests.cuda_double.facts import FILE, check, known
 from tests.cuda_double.fixtures import double
@@ -28,6 +28,8 @@ def found(cupy, name):
     owner, _, method = name.rpartition(".")
     if name == "RawModule":
         return cupy.RawModule
+    if name == "RawModule.compile":
+        return cupy.RawModule(code=read_source("activation.cu")).compile
     if name == "RawKernel.__call__":
         module = cupy.RawModule(code=read_source("activation.cu"))
         return module.get_function("tanh_forward")
@@ -54,8 +56,11 @@ def words(function):
 
 @pytest.mark.parametrize("name", known("cuda"))
 def test_parts_of_cuda_take_what_cupy_takes(name):
-    right = known("cuda")[name]
-    ours = words(found(make_cupy(), name))
+    right, part = known("cuda")[name], found(make_cupy(), name)
+    if right is None:  # a library
+        assert part is not None
+        return
+    ours = words(part)
     if name == "RawKernel.__call__":  # CuPy hands the rest on to the launch
         assert ours[:3] == words(_with(right))[:3]
         return
@@ -72,6 +77,12 @@ def _with(signature):
 
 def test_arrays_have_nothing_that_those_of_cupy_have_not():
     assert set(arrays.VIEWS + arrays.READERS + arrays.FACTS) <= set(known("array"))
+
+
+def test_what_cupy_adds_to_the_options_is_among_them_from_the_start():
+    """So it is what tests compile with, and what PyCUDA is given."""
+    added = known("option")
+    assert added and {f"-{option}" for option in added} <= set(OPTIONS)
 
 
 def chains(tree):

@@ -1,5 +1,6 @@
 // Runs a kernel of cuda_src/ on the host: threads one after the other, or, where the
-// kernel has barriers, as fibers that hand over to each other at __syncthreads().
+// kernel has barriers, as fibers that hand over to each other at __syncthreads().  Numbers
+// below the least normal one are 0, as on the device.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+#include <xmmintrin.h>
 
 #define __global__ static
 #define __device__
@@ -124,10 +126,21 @@ inline void Block::enter() {
   block.finish();
 }
 
+// While it lives, results and operands that are not normal are 0.
+class Flushing {
+ public:
+  Flushing() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~Flushing() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+};
+
 // Blocks `first` to before `last` of a grid, in order.
 template <typename Body>
 void run_grid(bool barriers, unsigned blocks, unsigned threads, unsigned first,
               unsigned last, Body body) {
+  Flushing flushing;
   grid_extent = {blocks, 1, 1};
   block_extent = {threads, 1, 1};
   thread_index = {0, 0, 0};

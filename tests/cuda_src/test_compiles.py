@@ -67,13 +67,29 @@ def nvrtc():
     return library
 
 
-@pytest.mark.parametrize("architecture", [75, 90, 120])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("file", FILES)
 def test_nvrtc_compiles_without_a_driver(nvrtc, file, architecture):
-    options = (*OPTIONS, f"--gpu-architecture=sm_{architecture}")
+    options = (*OPTIONS, f"-arch=sm_{architecture}")
     found = compile_cubin(nvrtc, read_source(file), options)
     for kernel in read_signatures(file):
         assert kernel.encode() in found
+
+
+def test_nvrtc_reports_a_fault_of_one_architecture(nvrtc):
+    source = """
+#if __CUDA_ARCH__ == 890
+#error not for this one
+#endif
+extern "C" __global__ void nothing(long long n) {}
+"""
+    for architecture in ARCHITECTURES:
+        options = (*OPTIONS, f"-arch=sm_{architecture}")
+        if architecture == 89:
+            with pytest.raises(ValueError, match="not for this one"):
+                compile_cubin(nvrtc, source, options)
+        else:
+            assert b"nothing" in compile_cubin(nvrtc, source, options)
 
 
 def test_nvrtc_says_what_is_wrong(nvrtc):

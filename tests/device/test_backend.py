@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from geeps_caffe.device.backend import CudaDevice, GpuMissing, open_cupy
+from geeps_caffe.device.backend import (
+    CudaDevice,
+    GpuMissing,
+    find_loader,
+    open_cupy,
+)
 from geeps_caffe.errors import UsageError
 from tests.cuda_double.fixtures import double
 from tests.cuda_src.build import HostModule
@@ -18,6 +23,35 @@ def test_without_cupy_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(GpuMissing, match=r"pip install geeps-caffe\[cuda13\]"):
         open_cupy()
+
+
+def test_where_cupy_may_not_keep_kernels_the_message_says_how(tmp_path, monkeypatch):
+    """CuPy makes its folder when it is imported."""
+    (tmp_path / "cupy.py").write_text(
+        "raise PermissionError(13, 'denied', '/root/.cupy')"
+    )
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(GpuMissing, match=r"denied: '/root/.cupy'\); .*CUPY_CACHE_DIR"):
+        open_cupy()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (PermissionError("denied"), r"keep a kernel \(denied\).*CUPY_CACHE_DIR"),
+        (RuntimeError("libnvrtc.so"), r"compile kernels \(libnvrtc.so\).*cuda13"),
+        (ImportError("libnvrtc.so"), r"compile kernels \(libnvrtc.so\).*cuda13"),
+    ],
+)
+def test_kernels_that_can_not_be_compiled_are_an_error_at_once(error, message):
+    class Module:
+        def compile(self):
+            raise error
+
+    cupy = SimpleNamespace(RawModule=lambda **options: Module())
+    with pytest.raises(UsageError, match=message):
+        find_loader(cupy, 0, "cupy")("text of a kernel file")
 
 
 def no_driver():

@@ -10,6 +10,7 @@ from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.backend import CudaDevice
 from geeps_caffe.device.ordering import in_turn
 from geeps_caffe.engines.cuda import OPERATIONS, Entry
+from geeps_caffe.engines.cuda.cublas import open_cublas
 from geeps_caffe.engines.cuda.cudnn import open_cudnn
 from geeps_caffe.engines.cuda.functions import KernelFunctions
 from geeps_caffe.engines.cuda.kit import Kit, Pass
@@ -80,7 +81,7 @@ class CudaEngine:
 
     @cached_property
     def _kit(self) -> Kit:
-        matrices, cudnn = Matrices(self.xp), open_cudnn(self.xp)
+        matrices, cudnn = Matrices(open_cublas(self.device)), open_cudnn(self.xp)
         return Kit(self.xp, self.device.kernels, matrices, cudnn)
 
     def describe(self, request: Request) -> Description | None:

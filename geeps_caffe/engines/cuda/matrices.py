@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from geeps_caffe.device.array import Array, ArrayModule
+from geeps_caffe.device.array import Array
 from geeps_caffe.device.kernels import Call, pointer
+from geeps_caffe.engines.cuda.cublas import NO_TRANSPOSE, TRANSPOSE, Cublas
+
+_OPERATIONS = (NO_TRANSPOSE, TRANSPOSE)
+_MOST = (1 << 31) - 1  # cuBLAS takes extents as 32-bit numbers
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,10 @@ class Matrix:
 
 
 class Matrices:
-    """The matrix products of one device."""
+    """The matrix products of one device, on its queue of computing."""
 
-    def __init__(self, cupy: ArrayModule) -> None:
-        self._cupy = cupy
+    def __init__(self, blas: Cublas) -> None:
+        self._blas = blas
         self._numbers = np.array([0, 1], np.float32)  # read by cuBLAS at each call
 
     def bind(
@@ -47,23 +51,19 @@ class Matrices:
         """
         (m, k), (k2, n) = a.shape, b.shape
         assert k == k2 and (m, n) == c.shape and not c.transposed
-        blas, handle = self._library()
-        ops = [blas.CUBLAS_OP_N, blas.CUBLAS_OP_T]
-        head = (handle, ops[b.transposed], ops[a.transposed], n, m, k)
+        assert max(m, n, k, batch) <= _MOST
+        ops = (_OPERATIONS[b.transposed], _OPERATIONS[a.transposed])
+        head = (self._blas.handle, *ops, n, m, k)
         one = self._numbers[1:].ctypes.data
         plus = self._numbers[int(add) :].ctypes.data
         left, right, result = ((pointer(x.array), x.columns, x.step) for x in (b, a, c))
-        kept = (a, b, c, self._numbers)
+        kept = (a, b, c, self._numbers, self._blas)
         args: tuple[Any, ...]
         if batch == 1:
             args = (*head, one, *left[:2], *right[:2], plus, *result[:2])
-            return _Product(blas.sgemm, args, kept)
+            return _Product(self._blas.sgemm, args, kept)
         args = (*head, one, *left, *right, plus, *result, batch)
-        return _Product(blas.sgemmStridedBatched, args, kept)
-
-    def _library(self) -> tuple[Any, int]:
-        """cuBLAS, and this thread's handle; calls go to the current stream."""
-        return self._cupy.cuda.cublas, self._cupy.cuda.device.get_cublas_handle()
+        return _Product(self._blas.sgemm_batched, args, kept)
 
 
 @dataclass(frozen=True)
