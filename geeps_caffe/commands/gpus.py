@@ -4,6 +4,9 @@ from geeps_caffe.commands.session import Session
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.engines.table import count_gpus
 from geeps_caffe.errors import UsageError
+from prototxt import Message
+
+_GPU = 1  # SolverMode in caffe.proto
 
 
 def choose_device(
@@ -56,17 +59,45 @@ def read_gpus(text: str, found: int) -> tuple[int, ...]:
         raise UsageError(
             f"-gpu is {text!r}; this machine has {found} usable GPUs, from 0 up"
         )
-    if len(set(gpus)) < len(gpus):
-        raise UsageError(f"-gpu is {text!r}; a GPU is named twice")
     return gpus
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     """The numbers as they stand, none for all; whatever the machine has."""
     parts = [part.strip() for part in text.split(",")]
-    if text != "all" and not all(part.isdecimal() for part in parts):
+    if text == "all":
+        return ()
+    if not all(part.isdecimal() for part in parts):
         raise UsageError(f"-gpu is {text!r}; give numbers separated by ',' or all")
-    return () if text == "all" else tuple(int(part) for part in parts)
+    gpus = tuple(int(part) for part in parts)
+    if len(set(gpus)) < len(gpus):
+        raise UsageError(f"-gpu is {text!r}; a GPU is named twice")
+    return gpus
+
+
+def planned_gpus(line: CommandLine, solver_gpu: int | None = None) -> tuple[int, ...]:
+    """Those of a run that is only planned: -gpu and -engine may name what is not here.
+
+    Args:
+        line: the flags.
+        solver_gpu: as of `choose_device`.
+
+    Raises:
+        UsageError: -gpu names no GPUs.
+    """
+    wish, engine = line.text("gpu"), line.text("engine")
+    if engine not in ("", "cuda") or line.text("dtype") != "float32":
+        return ()
+    if wish:
+        return _numbers(wish) or tuple(range(max(count_gpus(), 1)))
+    if engine == "cuda":
+        return (solver_gpu or 0,)
+    return () if solver_gpu is None or not count_gpus() else (solver_gpu,)
+
+
+def gpu_of(solver: Message) -> int | None:
+    """The device_id of a solver in mode GPU, Caffe's default."""
+    return max(solver.device_id, 0) if solver.solver_mode == _GPU else None
 
 
 def wanted_gpus(line: CommandLine) -> tuple[int, ...]:

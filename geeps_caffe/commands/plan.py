@@ -7,9 +7,11 @@ import prototxt
 from geeps_caffe.commands.advice import batch_line, memory_lines
 from geeps_caffe.commands.caffe_flags import read_line
 from geeps_caffe.commands.footprint import Footprint
-from geeps_caffe.commands.line_settings import memory_of, run_settings, stages_of
+from geeps_caffe.commands.line_settings import memory_of, stages_of
 from geeps_caffe.commands.planning import (
+    flagged_solver,
     plan_of,
+    planned_settings,
     read_model,
     solver_nets,
     unbound_net,
@@ -27,7 +29,6 @@ from geeps_caffe.schedule.check import find_faults
 from geeps_caffe.schedule.plan import Plan
 from geeps_caffe.schedule.show import show_plan
 from geeps_caffe.solvers import find_rule
-from prototxt import Message
 
 #: Title, settings, the compiled net, and what it was made of if it is the one trained.
 Titled: TypeAlias = tuple[str, RunSettings, PlannedNet, NamedNet | None]
@@ -67,17 +68,9 @@ def _all(line: CommandLine) -> Iterator[PlannedNet]:
     """The nets of a solver; none of a model, which is alone."""
     path = line.text("solver")
     if path:
-        settings = run_settings(line, 0, line.integer("workers"))
-        for _, net in solver_nets(_solver(line), path, settings):
+        solver = flagged_solver(line)
+        for _, net in solver_nets(solver, path, planned_settings(line, solver)):
             yield net
-
-
-def _solver(line: CommandLine) -> Message:
-    """The solver, for the level and the stages that flags name."""
-    solver = prototxt.read_solver(line.text("solver")).message
-    solver.train_state.level = line.integer("level")
-    solver.train_state.stage.extend(stages_of(line))
-    return solver
 
 
 def _slots(line: CommandLine) -> int:
@@ -109,8 +102,8 @@ def _job(plans: list[Plan], staged: int, limited: bool) -> str:
 
 
 def _solver_nets(line: CommandLine) -> Iterator[Titled]:
-    path, solver = line.text("solver"), _solver(line)
-    settings = run_settings(line, 0, line.integer("workers"))
+    path, solver = line.text("solver"), flagged_solver(line)
+    settings = planned_settings(line, solver)
     settings = with_budget(_all(line), settings, memory_of(line))
     bare = training_net(solver, path, NetState())
     named: NamedNet | None = without_data(bare, settings.made_up)
@@ -123,7 +116,7 @@ def _model(line: CommandLine) -> Iterator[Titled]:
     phase = line.text("phase") or "TRAIN"
     if phase not in ("TRAIN", "TEST"):
         raise UsageError(f'-phase is {phase!r}; it must be "TRAIN" or "TEST"')
-    path, settings = line.text("model"), run_settings(line)
+    path, settings = line.text("model"), planned_settings(line)
     _, named = read_model(
         path, phase, line.integer("level"), stages_of(line), settings.made_up
     )

@@ -5,6 +5,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import prototxt
+from geeps_caffe.commands.gpus import gpu_of, planned_gpus
+from geeps_caffe.commands.line_settings import run_settings, stages_of
+from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.units import parse_amount
@@ -29,6 +32,27 @@ from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.plan import Plan, least_of
 from geeps_caffe.schedule.program import Options
 from prototxt import Message
+
+
+def planned_settings(line: CommandLine, solver: Message | None = None) -> RunSettings:
+    """How the first worker of a run with these flags would run.
+
+    Of a machine with the GPUs that the flags name; without a solver it runs alone.
+    """
+    if solver is None:
+        return run_settings(line, gpus=planned_gpus(line))
+    gpus = planned_gpus(line, gpu_of(solver))
+    asked = "workers" in line.given or not gpus
+    workers = line.integer("workers") if asked else len(gpus)
+    return run_settings(line, 0, workers, gpus)
+
+
+def flagged_solver(line: CommandLine) -> Message:
+    """The solver, for the level and the stages that flags name."""
+    solver = prototxt.read_solver(line.text("solver")).message
+    solver.train_state.level = line.integer("level")
+    solver.train_state.stage.extend(stages_of(line))
+    return solver
 
 
 @contextmanager

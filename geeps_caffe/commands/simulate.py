@@ -1,26 +1,29 @@
 """simulate: how fast a step would run on a device, by its costs, with less memory."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 
-import prototxt
 from geeps_caffe.commands.caffe_flags import read_line
-from geeps_caffe.commands.line_settings import memory_of, run_settings, stages_of
-from geeps_caffe.commands.planning import read_model, unbound_net
+from geeps_caffe.commands.line_settings import memory_of, stages_of
+from geeps_caffe.commands.planning import (
+    flagged_solver,
+    planned_settings,
+    read_model,
+    solver_nets,
+    staged_bytes,
+    unbound_net,
+)
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.units import parse_amount, show_bytes
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import BudgetError, UsageError
+from geeps_caffe.execution.job_budget import refusal
 from geeps_caffe.execution.net import PlannedNet
-from geeps_caffe.execution.nets import (
-    check_records,
-    test_nets,
-    training_net,
-    without_data,
-)
 from geeps_caffe.execution.plans import Planning, plan_net
-from geeps_caffe.graph.filter import NetState
+from geeps_caffe.execution.surroundings import GPU
 from geeps_caffe.graph.remarks import log_remarks
-from geeps_caffe.schedule.costs import Costs, estimate, find_device
+from geeps_caffe.schedule.costs import Costs, Device, estimate, find_device
 from geeps_caffe.schedule.plan import Plan, least_of
 from geeps_caffe.schedule.program import Program
 from geeps_caffe.schedule.simulate import Simulation, simulate
@@ -35,33 +38,33 @@ def main(argv: list[str]) -> int:
     line = read_line(argv, "simulate")
     if bool(line.text("solver")) == bool(line.text("model")):
         raise UsageError("give either -solver FILE or -model FILE")
-    for title, net in _solver_net(line) if line.text("solver") else _model(line):
+    name = line.text("costs") or DEVICE
+    device = find_device(name)
+    nets = _solver_net if line.text("solver") else _model
+    for title, net in nets(line, device):
         log_remarks(net.graph)
         print(f"{title}\n")
-        print("\n".join(_Report(line, net).lines()))
+        print("\n".join(_Report(line, net, name, device).lines()))
     return 0
 
 
-def _settings(line: CommandLine) -> RunSettings:
-    return run_settings(line, 0, line.integer("workers"))
+def _on(device: Device, settings: RunSettings, line: CommandLine) -> RunSettings:
+    """The settings of a run on the device, which flags may contradict."""
+    if line.text("engine") or settings.dtype != "float32" or not device.overlap:
+        return settings
+    return replace(settings, engine=GPU)
 
 
-def _solver_net(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
-    path = line.text("solver")
-    solver = prototxt.read_solver(path).message
-    solver.train_state.level = line.integer("level")
-    solver.train_state.stage.extend(stages_of(line))
-    settings, bodies = _settings(line), solver.iter_size
-    bare = training_net(solver, path, NetState())
-    check_records(settings.made_up, (bare, *test_nets(solver, path)))
-    named = without_data(bare, settings.made_up)
-    with unbound_net(named, settings, trains=True, bodies=bodies) as net:
-        yield f"Training net {net.graph.name!r} of {path}", net
+def _solver_net(line: CommandLine, device: Device) -> Iterator[tuple[str, PlannedNet]]:
+    """The net that is trained."""
+    solver, path = flagged_solver(line), line.text("solver")
+    settings = _on(device, planned_settings(line, solver), line)
+    yield from islice(solver_nets(solver, path, settings), 1)
 
 
-def _model(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
+def _model(line: CommandLine, device: Device) -> Iterator[tuple[str, PlannedNet]]:
     phase, path = line.text("phase") or "TRAIN", line.text("model")
-    settings = _settings(line)
+    settings = _on(device, planned_settings(line), line)
     _, named = read_model(
         path, phase, line.integer("level"), stages_of(line), settings.made_up
     )
@@ -69,20 +72,16 @@ def _model(line: CommandLine) -> Iterator[tuple[str, PlannedNet]]:
         yield f"{phase} net {net.graph.name!r} of {path}", net
 
 
-def _budget(memory: str, total: int) -> int:
-    """Bytes that -memory names, a share being one of all arrays side by side."""
-    return parse_amount(memory).of(total) if memory else 0
-
-
 class _Report:
-    """One net on one device."""
+    """One net on one device; its bytes are with the pictures that wait on a GPU."""
 
-    def __init__(self, line: CommandLine, net: PlannedNet) -> None:
-        self._name = line.text("costs") or DEVICE
-        self._device, self._net = find_device(self._name), net
+    def __init__(
+        self, line: CommandLine, net: PlannedNet, name: str, device: Device
+    ) -> None:
+        self._name, self._device, self._net = name, device, net
         self._recompute = line.switch("recompute")
-        self._settings = _settings(line)
         self._memory, self._budget = memory_of(line), 0
+        self._staged = staged_bytes(net)
 
     def lines(self) -> Iterator[str]:
         """The whole text."""
@@ -94,9 +93,12 @@ class _Report:
             f"{show_bytes(int(device.copy_in))}/s, out "
             f"{show_bytes(int(device.copy_out))}/s"
         )
-        plan, least = self._plan(None), least_of(self._net.program)
-        whole = plan.arena_bytes
-        self._budget = _budget(self._memory, plan.total_bytes)
+        plan = self._plan(None)
+        whole = plan.arena_bytes + self._staged
+        least = least_of(self._net.program) + self._staged
+        if self._memory:
+            all_bytes = plan.total_bytes + self._staged
+            self._budget = parse_amount(self._memory).of(all_bytes)
         yield f"memory without swaps  {whole:>15,} bytes"
         yield f"least memory          {least:>15,} bytes"
         yield ""
@@ -136,8 +138,18 @@ class _Report:
         yield ""
 
     def _plan(self, budget: int | None) -> Plan:
-        planning = Planning(budget, True, self._costs, self._recompute)
-        return plan_net(self._net.program, self._net.graph, planning)
+        """The plan within a budget, of which the pictures take their part.
+
+        Raises:
+            BudgetError: it is too small; it tells the least one.
+        """
+        net, costs = self._net, self._costs
+        arena = None if budget is None else budget - self._staged
+        try:
+            planning = Planning(arena, True, costs, self._recompute)
+            return plan_net(net.program, net.graph, planning)
+        except BudgetError as error:
+            raise refusal(error, [], self._staged) from error
 
     def _replay(self, plan: Plan) -> Simulation:
         return simulate(plan, self._costs(plan.program))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from geeps_caffe.commands.gpus import choose_device
+from geeps_caffe.commands.gpus import choose_device, gpu_of
 from geeps_caffe.commands.line_settings import limits_of, memory_of, run_settings
 from geeps_caffe.commands.planning import solver_nets, with_budget
 from geeps_caffe.commands.progress import Progress
@@ -27,8 +27,6 @@ from geeps_caffe.log_lines import lines_of, solver_lines, upgrade_lines
 from geeps_caffe.paramserver import Client, open_client
 from geeps_caffe.paramserver.connect import AGENT, RANK, RANKS, local_place
 from prototxt import Document
-
-_GPU = 1  # SolverMode in caffe.proto
 
 
 def run_solver(
@@ -90,8 +88,7 @@ class _Run:
         if line.text("ps_config"):
             for text in read_ps_config(line.text("ps_config")).notes:
                 session.warn(text)
-        wants_gpu = not line.text("gpu") and solver.solver_mode == _GPU
-        device = max(solver.device_id, 0) if wants_gpu else None
+        device = None if line.text("gpu") else gpu_of(solver)
         gpus = choose_device(session, line, "caffe.cpp:197", device)
         session.tell(solver_lines(solver))
         settings, client = _place(line, os.environ, gpus)

@@ -3,7 +3,12 @@
 import pytest
 
 from geeps_caffe.commands.caffe_flags import read_line
-from geeps_caffe.commands.gpus import choose_device, read_gpus, wanted_gpus
+from geeps_caffe.commands.gpus import (
+    choose_device,
+    planned_gpus,
+    read_gpus,
+    wanted_gpus,
+)
 from geeps_caffe.commands.line_settings import run_settings
 from geeps_caffe.commands.train import main
 from geeps_caffe.errors import UsageError
@@ -68,6 +73,31 @@ def test_what_names_no_gpus_is_refused(text):
 def test_what_names_no_gpus_is_refused_without_a_gpu_too():
     with pytest.raises(UsageError, match="-gpu is 'one'"):
         choose(["-gpu=one"])
+
+
+PLANNED = [
+    ([], None, ()),
+    (["-gpu=0"], None, (0,)),
+    (["-gpu=2,5"], 0, (2, 5)),
+    (["-gpu=all"], 0, (0,)),
+    (["-engine=cuda"], 1, (1,)),
+    (["-engine=cuda"], None, (0,)),
+    (["-engine=onednn", "-gpu=0"], 0, ()),
+    (["-dtype=float64", "-gpu=0"], 0, ()),
+]
+
+
+@pytest.mark.parametrize(("flags", "solver_gpu", "wanted"), PLANNED)
+def test_gpus_that_are_not_here_are_planned_for(flags, solver_gpu, wanted):
+    assert planned_gpus(read_line(flags, "plan"), solver_gpu) == wanted
+
+
+def test_a_solver_in_mode_gpu_is_planned_for_one_that_is_here(double):
+    assert planned_gpus(read_line([], "plan"), 3) == (3,)
+
+
+def test_a_solver_in_mode_gpu_is_planned_for_the_cpu_where_there_is_no_gpu():
+    assert planned_gpus(read_line([], "plan"), 3) == ()
 
 
 def test_ranks_take_turns_with_the_gpus():

@@ -118,6 +118,24 @@ def test_on_a_gpu_the_least_memory_holds_the_pictures_that_wait(
             main([file, GPU, f"-memory={less}B"])
 
 
+@pytest.mark.parametrize("what", ["-solver=solver.prototxt", "-model=net.prototxt"])
+@pytest.mark.parametrize("flag", ["-gpu=0", "-engine=cuda"])
+def test_what_a_gpu_would_run_is_planned_without_one(job, capsys, what, flag):
+    assert main([what, flag]) == 0
+    assert "[cuda]" in capsys.readouterr().out
+    main([what])
+    assert "[cuda]" not in capsys.readouterr().out
+
+
+def test_each_gpu_that_is_named_has_a_worker(job, capsys):
+    """Two share the host's tables, whose params are copied in."""
+    main(["-solver=solver.prototxt", "-gpu=0,1"])
+    two = capsys.readouterr().out
+    main(["-solver=solver.prototxt", "-gpu=0", "-workers=2"])
+    assert capsys.readouterr().out == two
+    assert "swap in ip/0" in two
+
+
 def test_the_largest_batch_on_a_gpu_leaves_room_for_its_pictures(
     tmp_path, monkeypatch, capsys
 ):

@@ -1,9 +1,14 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from geeps_caffe.commands.planning import plan_of, solver_nets
 from geeps_caffe.commands.simulate import main
-from geeps_caffe.errors import UsageError
+from geeps_caffe.config.job import RunSettings
+from geeps_caffe.errors import BudgetError, UsageError
+from prototxt import read_solver
+from tests.end_to_end.digits import make_lenet
 
 BILINEAR = """
 layer { name: "in" type: "Input" top: "x"
@@ -38,6 +43,45 @@ def test_stalls_are_told_for_a_memory_that_is_asked_for(job, capsys):
     text = capsys.readouterr().out
     assert "copy-in" in text
     assert "stalled" in text
+
+
+def total(text, what):
+    """The bytes in a line of the report."""
+    line = next(line for line in text.splitlines() if line.startswith(what))
+    return int(line[len(what) :].split()[0].replace(",", ""))
+
+
+def test_a_gpu_runs_what_its_engine_plans_and_pictures_wait_there(
+    tmp_path, monkeypatch, capsys
+):
+    """64 records of 28 x 28 bytes, six numbers of eight bytes and a label each."""
+    make_lenet(tmp_path, np.random.default_rng(1))
+    monkeypatch.chdir(tmp_path)
+    told = {}
+    for flags in (["-costs=h200"], ["-costs=h200", "-engine=onednn"], ["-costs=cpu"]):
+        main(["-solver=solver.prototxt", *flags])
+        text = capsys.readouterr().out
+        told[flags[-1]] = (
+            total(text, "memory without swaps"),
+            total(text, "least memory"),
+        )
+    assert told["-costs=cpu"] == told["-engine=onednn"]
+    solver, gpu = read_solver("solver.prototxt").message, RunSettings(engine="cuda")
+    _, net = next(solver_nets(solver, "solver.prototxt", gpu))
+    plan, waiting = plan_of(net, gpu), 64 * (28 * 28 + 52)
+    sizes = plan.arena_bytes + waiting, plan.least_bytes + waiting
+    assert told["-costs=h200"] == sizes
+
+
+def test_too_small_a_memory_is_refused_with_the_least(tmp_path, monkeypatch, capsys):
+    make_lenet(tmp_path, np.random.default_rng(1))
+    monkeypatch.chdir(tmp_path)
+    told = r"a budget of 1,000 bytes.*\(53,504 of them for pictures"
+    with pytest.raises(BudgetError, match=told) as error:
+        main(["-solver=solver.prototxt", "-memory=1kB"])
+    least = error.value.least
+    assert main(["-solver=solver.prototxt", f"-memory={least}B"]) == 0
+    assert total(capsys.readouterr().out, "least memory") == least
 
 
 def test_a_test_net_has_no_backward(job, capsys):
