@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError
+from geeps_caffe.paramserver.awake import AwakeClock
 from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
@@ -55,6 +56,7 @@ class Agent:
         self._limits = limits or Limits()
         self._explain = explain or (lambda rank: "its connection was closed")
         self._ended = ended
+        self._now = AwakeClock(self._limits.beat)
         self.host = make_host(self._allocate)
         self._block: int | None = None
         self._peers: dict[int, Peer] = {}
@@ -140,7 +142,7 @@ class Agent:
         for rank, in_peace in self._ended():
             if rank not in self._peers:
                 self._send(self.host.ended(rank, self._explain(rank), in_peace))
-        self._send(self.host.tick(time.monotonic()))
+        self._send(self.host.tick(self._now()))
 
     def _hear_all(self) -> None:
         self._serve(0.0)
@@ -187,7 +189,7 @@ class Agent:
                 self._turn_away(peer, fault)
                 return
             assert peer.rank is not None
-            self._send(self.host.receive(peer.rank, message, time.monotonic()))
+            self._send(self.host.receive(peer.rank, message, self._now()))
 
     def _admit(self, peer: Peer, message: Message) -> str | None:
         """The first message must be the hello of a rank that is not yet here.

@@ -74,7 +74,7 @@ class ClusterAgent(Agent):
             wait = min(wait, LOOK_SECONDS)
         super()._serve(wait)
         self._collect()
-        now = time.monotonic()
+        now = self._now()
         if now - self._checked > CHECK_SECONDS:
             self._checked = now
             self._catch_up()
@@ -129,7 +129,7 @@ class ClusterAgent(Agent):
     def _collect(self) -> None:
         """Take some of what has come; numbers, for which somebody waits, first."""
         arrived = self._network.receive()
-        now = time.monotonic() if arrived else 0.0
+        now = self._now() if arrived else 0.0
         for host, message, data in arrived:
             if isinstance(message, NUMBERS):
                 self._send(self.host.hear(host, message, data, now))

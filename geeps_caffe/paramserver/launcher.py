@@ -102,11 +102,24 @@ def _forwarded(crew: Workers) -> Iterator[None]:
         number: signal.signal(number, lambda n, _: crew.pass_on(n))
         for number in FORWARDED
     }
+    if signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
+        pause = signal.signal(signal.SIGTSTP, lambda _, __: stand_still(crew))
+        before[signal.SIGTSTP] = pause
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def stand_still(crew: Workers) -> None:
+    """Ctrl-Z: stop the workers, which have sessions of their own, and this process.
+
+    When this process goes on, so do they.
+    """
+    crew.send_signal(signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    crew.send_signal(signal.SIGCONT)
 
 
 def _exit_code(agent: Agent, crew: Workers) -> int:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+BEATS = 6  # signs of life that fail to come, until a peer counts as silent
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -16,4 +18,4 @@ class Limits:
     @property
     def beat(self) -> float:
         """Between two signs of life."""
-        return self.silence / 6
+        return self.silence / BEATS

@@ -11,7 +11,7 @@ import numpy as np
 from geeps_caffe.device.array import Array
 from geeps_caffe.errors import ParameterServerError, PeerLost
 from geeps_caffe.paramserver.heartbeat import Heartbeat
-from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.limits import BEATS, Limits
 from geeps_caffe.paramserver.memory import Memory
 from geeps_caffe.paramserver.messages import (
     PROTOCOL,
@@ -285,14 +285,16 @@ class RemoteStore:
             self._take(message, what)
 
     def _next_message(self, what: str) -> Message:
+        """Some short waits: of what a stopped process has slept through, one counts."""
         try:
-            message = self._link.receive(self._limits.silence)
+            for _ in range(BEATS):
+                message = self._link.receive(self._limits.beat)
+                if message is not None:
+                    return message
         except PeerLost as error:
             raise self._lost(what, str(error)) from error
-        if message is None:
-            silence = f"{self._limits.silence:g} s"
-            raise self._lost(what, f"no sign of life from the host agent for {silence}")
-        return message
+        silence = f"{self._limits.silence:g} s"
+        raise self._lost(what, f"no sign of life from the host agent for {silence}")
 
     def _lost(self, what: str, reason: str) -> PeerLost:
         me = f"rank {self.rank} (process {os.getpid()})"

@@ -2,7 +2,10 @@
 
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -171,3 +174,41 @@ def test_contradictory_environments_are_refused(rank, ranks):
     environ = {"GEEPS_CAFFE_RANK": rank, "GEEPS_CAFFE_RANKS": ranks}
     with pytest.raises(UsageError, match="GEEPS_CAFFE_RANK"):
         open_store({**environ, "GEEPS_CAFFE_AGENT": "/nowhere"})
+
+
+def state(pid):
+    """As the system has it: T for stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+
+
+def await_all(things):
+    end = time.monotonic() + 60
+    while not all(thing() for thing in things):
+        assert time.monotonic() < end
+        os.sched_yield()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_ctrl_z_stops_the_workers_too_and_they_go_on_together(tmp_path):
+    """Workers have sessions of their own, which a terminal knows nothing of."""
+    command = [sys.executable, "-m", "tests.paramserver.worker", "until", str(tmp_path)]
+    text = (
+        "import sys; from pathlib import Path; "
+        "from geeps_caffe.paramserver import launch; "
+        f"sys.exit(launch({command!r}, 2, Path({str(tmp_path)!r})))"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-c", text], env=environ) as launcher:
+        started = [(tmp_path / f"rank{rank}.started").exists for rank in range(2)]
+        await_all(started)
+        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+        workers = children.read_text().split()
+        assert len(workers) == 2
+        launcher.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(launcher.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        await_all([lambda pid=pid: state(pid) == "T" for pid in workers])
+        (tmp_path / "stop").touch()
+        launcher.send_signal(signal.SIGCONT)
+        assert launcher.wait(60) == 0
+    assert values(tmp_path, 0)["clocks"] == values(tmp_path, 1)["clocks"] > 0

@@ -12,6 +12,7 @@ from geeps_caffe.device.array import allocate
 from geeps_caffe.errors import ParameterServerError, PeerLost
 from geeps_caffe.paramserver import Client, Limits, RemoteStore, Table
 from geeps_caffe.paramserver.messages import (
+    Beat,
     Bye,
     Granted,
     Hello,
@@ -53,6 +54,13 @@ def test_a_silent_agent_is_given_up():
     waiting = r"rank 1 \(process \d+\) waited for the other workers' tables"
     with pytest.raises(PeerLost, match=waiting):
         client.create_tables([Table("w", 4)])
+    store.shutdown()
+
+
+def test_time_in_which_the_worker_itself_stood_still_is_no_silence():
+    """One wait was over at once, since the process had been stopped meanwhile."""
+    store = RemoteStore(Script(None, Beat(), None, Met((), ())), 1, 2, LIMITS)
+    assert store.meet(0, [], []) == ([], {})
     store.shutdown()
 
 
