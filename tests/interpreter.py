@@ -13,6 +13,11 @@ from geeps_caffe.layers import LAYERS
 from geeps_caffe.layers.base import Blob, Run, Setting, saved_of_operation
 
 
+def own_memory(kind, block, shape):
+    """A new array for a blob that takes another shape."""
+    return np.full(shape, np.nan, block.dtype)
+
+
 class Call:
     """One layer's part in the last forward."""
 
@@ -125,7 +130,9 @@ class Interpreter:
     def _make_tops(self, spec, layer, bottom, shapes):
         if layer.shares:
             return [Blob(bottom[0].data.reshape(shape)) for shape in shapes]
-        top = [Blob(np.full(shape, np.nan, self.dtype)) for shape in shapes]
+        top = [
+            Blob(np.full(shape, np.nan, self.dtype), fit=own_memory) for shape in shapes
+        ]
         if layer.in_place and spec.top[:1] == spec.bottom[:1] and top:
             top[0] = Blob(bottom[0].data)
         return top

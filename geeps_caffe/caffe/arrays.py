@@ -133,7 +133,7 @@ class NetArrays(BlobOwner):
             return self._shadows.show(executor, program.params[name[len(PARAM) :]])
         self._fill(name)
         value = self.net.graph.last_value(name).name
-        return self._cut(value, self._shadows.show(executor, program.data[value]))
+        return self._show(value, program.data[value])
 
     def blob_diff(self, name: str) -> Array:
         """See Blob.diff; zeros where backward writes nothing."""
@@ -141,10 +141,9 @@ class NetArrays(BlobOwner):
         array = self._diff_array(name)
         if array is None:
             return self._no_gradient(name)
-        shown = self._shadows.show(self.net.executor, array)
         if name.startswith(PARAM):
-            return shown
-        return self._cut(self.net.graph.last_value(name).name, shown)
+            return self._shadows.show(self.net.executor, array)
+        return self._show(self.net.graph.last_value(name).name, array)
 
     def blob_shape(self, name: str) -> Shape:
         """See Blob.shape."""
@@ -207,11 +206,16 @@ class NetArrays(BlobOwner):
         self._waiting[name] = new
         return new
 
-    def _cut(self, value: str, shown: Array) -> Array:
-        """The part of a planned array that holds values, where that is less."""
+    def _show(self, value: str, name: str) -> Array:
+        """The array of a value or its gradient, in the shape that this has now."""
         executor = self.net.executor
-        varies = value in executor.plan.program.dynamic
-        return first_elements(shown, executor.shape(value)) if varies else shown
+        shown = self._shadows.show(executor, name)
+        if value not in executor.plan.program.dynamic:
+            return shown
+        shape = executor.shape(value)
+        if count(shape) > shown.size:  # it has outgrown its place
+            return executor.plain(name, shape)
+        return first_elements(shown, shape)
 
     def _diff_array(self, name: str) -> str | None:
         program = self.net.executor.plan.program

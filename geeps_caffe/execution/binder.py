@@ -136,8 +136,13 @@ class Binder:
         if view.dtype == np.uint8:
             view = view.view(self._dtype)
 
+        memory, name = self._memory, instruction.array
+
         def fill() -> None:
             view[...] = instruction.value
+            larger = memory.larger(name)
+            if larger is not None:
+                larger[...] = instruction.value
 
         if instruction.when != "once":
             return fill

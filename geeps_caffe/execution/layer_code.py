@@ -16,7 +16,7 @@ from geeps_caffe.execution.memory import PlanMemory
 from geeps_caffe.execution.origin import first_bad, with_record
 from geeps_caffe.execution.shapes import RunTimeShapes
 from geeps_caffe.graph.graph import Graph, Node
-from geeps_caffe.layers.base import Blob, Run, first_elements
+from geeps_caffe.layers.base import Blob, Fit, Run, first_elements
 from geeps_caffe.layers.loss import Loss
 from geeps_caffe.layers.source import SourceLayer
 from geeps_caffe.schedule.instructions import Compute, Load
@@ -67,13 +67,14 @@ class CodeBinder:
         node = self.graph.nodes[instruction.node]
         if instruction.request is not None:
             return self._definition(node, instruction, arrays)
-        bottom = self._blobs(arrays, "bottom", node.bottoms)
-        top = self._blobs(arrays, "top", node.tops)
+        bottom = self._blobs(instruction, arrays, "bottom", node.bottoms)
+        top = self._blobs(instruction, arrays, "top", node.tops)
         params = [
             Blob(arrays[f"param{i}"], arrays.get(f"param{i}.diff"))
             for i in range(len(node.params))
         ]
-        saved = [a for p, a in arrays.items() if p.startswith("saved")]
+        ports = [p for p in arrays if p.startswith("saved")]
+        saved = [arrays[p] for p in ports]
         run = self._run(node, params, saved)
         make = self._forward if instruction.direction == "forward" else self._backward
         call = make(node, run, bottom, top)
@@ -81,7 +82,9 @@ class CodeBinder:
             call = self._watched(node.layer, position, top, call)
         if not self.shapes.varies(node):
             return call
-        return self._resized(node, instruction.direction, run, bottom, top, call)
+        names = [dict(instruction.ports)[p] for p in ports]
+        blobs = (bottom, top)
+        return self._resized(node, instruction.direction, run, blobs, names, call)
 
     def _watched(self, loss: Loss, position: int, top: list[Blob], call: Call) -> Call:
         """A loss's forward that tells once where nan comes from.
@@ -104,7 +107,11 @@ class CodeBinder:
         return watched
 
     def _blobs(
-        self, arrays: Mapping[str, Array], kind: str, values: Sequence[str]
+        self,
+        instruction: Compute,
+        arrays: Mapping[str, Array],
+        kind: str,
+        values: Sequence[str],
     ) -> list[Blob]:
         """The blobs at ports; data that the pass may not read is a stand-in."""
         found = []
@@ -113,8 +120,20 @@ class CodeBinder:
             if data is None:
                 shape = self.graph.values[value].shape
                 data = np.broadcast_to(np.float32("nan"), shape)
-            found.append(Blob(data, arrays.get(f"{kind}{i}.diff")))
+            fit = self._fit(dict(instruction.ports), f"{kind}{i}")
+            found.append(Blob(data, arrays.get(f"{kind}{i}.diff"), fit))
         return found
+
+    def _fit(self, names: Mapping[str, str], port: str) -> Fit:
+        """Where the arrays of a port lie in shapes known at run time."""
+        names = {"data": names.get(port, ""), "diff": names.get(f"{port}.diff", "")}
+
+        def fit(kind: str, block: Array, shape: Shape) -> Array:
+            if not names[kind]:  # a stand-in, not to be read
+                return first_elements(block, shape)
+            return self.memory.fit(names[kind], block, shape)
+
+        return fit
 
     def _run(self, node: Node, params: list[Blob], saved: list[Array]) -> Run:
         stream = self.streams[node.index]
@@ -165,10 +184,12 @@ class CodeBinder:
         run = getattr(DEFINITIONS[type(operation)], instruction.direction)
         if not self.shapes.varies(node):
             return lambda: run(operation, xp, arrays)
+        fit, names = self.memory.fit, dict(instruction.ports)
 
         def at_run_time() -> None:
             shape = self.shapes.of(node.bottoms[0])  # a Split: all have one shape
-            run(operation, xp, {p: first_elements(a, shape) for p, a in arrays.items()})
+            fitting = {p: fit(names[p], a, shape) for p, a in arrays.items()}
+            run(operation, xp, fitting)
 
         return at_run_time
 
@@ -177,12 +198,15 @@ class CodeBinder:
         node: Node,
         direction: str,
         run: Run,
-        bottom: list[Blob],
-        top: list[Blob],
+        blobs: tuple[list[Blob], list[Blob]],
+        names: Sequence[str],
         call: Call,
     ) -> Call:
-        """The call with all blobs in the shapes that they have in this pass."""
-        blocks = list(run.saved)
+        """The call with all blobs in the shapes that they have in this pass.
+
+        `blobs` are the bottoms and the tops, `names` those of the saved arrays.
+        """
+        (bottom, top), blocks = blobs, list(zip(names, run.saved, strict=True))
 
         def resize(tops: Sequence[Shape]) -> None:
             shapes = [self.shapes.of(value) for value in node.bottoms]
@@ -190,12 +214,13 @@ class CodeBinder:
                 blob.resize(shape)
             saved = self.shapes.saved(node, shapes, tops, run)
             run.saved = [
-                first_elements(b, s) for b, s in zip(blocks, saved, strict=True)
+                self.memory.fit(name, block, shape)
+                for (name, block), shape in zip(blocks, saved, strict=True)
             ]
 
         def forward() -> None:
             shapes = [self.shapes.of(value) for value in node.bottoms]
-            resize([tuple(s) for s in node.layer.infer_shapes(shapes)])
+            resize([tuple(s) for s in node.layer.starting_shapes(shapes)])
             call()
             self.shapes.set(node, top)
 

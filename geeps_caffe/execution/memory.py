@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geeps_caffe.device.array import Array, aligned, count
+from geeps_caffe.device.array import Array, Shape, aligned, count
 from geeps_caffe.device.device import Device, HostDevice
-from geeps_caffe.schedule.instructions import PlannedArray
+from geeps_caffe.layers.base import first_elements
+from geeps_caffe.schedule.instructions import Fill, PlannedArray
 from geeps_caffe.schedule.plan import Plan
 
 
@@ -70,7 +71,11 @@ class TurnArena:
 
 
 class PlanMemory:
-    """The arenas of one plan, and views of arrays in them."""
+    """The arenas of one plan, and views of arrays in them.
+
+    Arrays of shapes known only at run time may outgrow their places: then they lie in
+    blocks of their own, one a storage, which are kept for the next time.
+    """
 
     def __init__(
         self,
@@ -85,6 +90,7 @@ class PlanMemory:
         self.arena = turns.lend(plan) if turns else device.allocate(plan.arena_bytes)
         self.host = device.allocate_pinned(plan.host_bytes)
         self._sizes = plan.program.storage_bytes()
+        self._larger: dict[str, Array] = {}
 
     def view(self, name: str, position: int) -> Array:
         """The array as instruction `position` finds it.
@@ -111,6 +117,25 @@ class PlanMemory:
             return shaped(array, self.arena[offset : offset + nbytes])
         offset = self.plan.host_offsets[array.storage]
         return shaped(array, self.host[offset : offset + nbytes])
+
+    def fit(self, name: str, block: Array, shape: Shape) -> Array:
+        """The array in a shape known at run time; `block` is its planned place."""
+        if count(shape) <= block.size:
+            return first_elements(block, shape)
+        storage = self.plan.program.arrays[name].storage
+        larger = self._larger.get(storage)
+        if larger is None or larger.size < count(shape):
+            nbytes = count(shape) * block.dtype.itemsize
+            larger = self.device.allocate(nbytes).view(block.dtype)
+            for entry in self.plan.instructions:  # a top's diff that nobody writes
+                if isinstance(entry, Fill) and entry.array == name:
+                    larger[...] = entry.value
+            self._larger[storage] = larger
+        return first_elements(larger, shape)
+
+    def larger(self, name: str) -> Array | None:
+        """The block of an array that has outgrown its place once."""
+        return self._larger.get(self.plan.program.arrays[name].storage)
 
     def _param(self, name: str, nbytes: int) -> Array:
         return self.params.block(name, nbytes, self.device.allocate)

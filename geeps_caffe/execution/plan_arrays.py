@@ -6,7 +6,6 @@ from geeps_caffe.device.array import Array, Shape
 from geeps_caffe.engines.engine import Engine, Layout, plain_layout
 from geeps_caffe.execution.memory import PlanMemory
 from geeps_caffe.execution.shapes import RunTimeShapes
-from geeps_caffe.layers.base import first_elements
 from geeps_caffe.schedule.instructions import PlannedArray
 
 
@@ -31,9 +30,12 @@ class PlanArrays:
         """A value's shape after the step."""
         return self._shapes.of(blob_value)
 
-    def plain(self, name: str) -> Array:
-        """An array after the step: the memory itself if `in_place`, else a copy."""
-        return self._plain(name, self.memory.after(name))
+    def plain(self, name: str, shape: Shape | None = None) -> Array:
+        """An array after the step: the memory itself if `in_place`, else a copy.
+
+        `shape`: that of this step, if it is known only at run time.
+        """
+        return self._plain(name, self.memory.after(name), shape)
 
     def in_place(self, name: str) -> bool:
         """Whether `plain` shows the memory itself, which may then be written."""
@@ -49,7 +51,7 @@ class PlanArrays:
     def _plain(self, name: str, memory: Array, shape: Shape | None = None) -> Array:
         array = self.plan.program.arrays[name]
         if array.layout.plain:
-            used = memory if shape is None else first_elements(memory, shape)
+            used = memory if shape is None else self.memory.fit(name, memory, shape)
             return self.device.to_host(used)
         assert shape is None, "arrays of run-time shapes are plain"
         copy = np.empty(array.shape, array.dtype)

@@ -19,7 +19,7 @@ the arithmetic, and the reference definition is used where no engine offers more
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -68,13 +68,25 @@ class SavedSpec:
     dtype: str | None = None
 
 
+class Fit(Protocol):
+    """Finds the memory of an array in a shape known only at run time."""
+
+    def __call__(self, kind: str, block: Array, shape: Shape) -> Array:
+        """The memory of "data" or "diff", whose planned block is given."""
+
+
 class Blob:
-    """A blob as a layer sees it: data, and diff where somebody asks for it."""
+    """A blob as a layer sees it: data, and diff where somebody asks for it.
 
-    __slots__ = ("_block", "_diff_block", "data", "diff")
+    `fit` finds memory for another shape; by default the first elements are taken.
+    """
 
-    def __init__(self, data: Array, diff: Array | None = None) -> None:
-        self._block, self._diff_block = data, diff
+    __slots__ = ("_block", "_diff_block", "_fit", "data", "diff")
+
+    def __init__(
+        self, data: Array, diff: Array | None = None, fit: Fit | None = None
+    ) -> None:
+        self._block, self._diff_block, self._fit = data, diff, fit or _first
         self.data = data
         self.diff = diff
 
@@ -84,23 +96,22 @@ class Blob:
         return tuple(self.data.shape)
 
     def resize(self, shape: Shape) -> None:
-        """Set the shape of a top known only at run time, within the planned bound."""
-        self.data = first_elements(self._block, shape)
+        """Set a shape that is known only at run time."""
+        self.data = self._fit("data", self._block, shape)
         if self._diff_block is not None:
-            self.diff = first_elements(self._diff_block, shape)
+            self.diff = self._fit("diff", self._diff_block, shape)
 
 
 def first_elements(block: Array, shape: Shape) -> Array:
     """A view of the first elements of a block in a smaller shape."""
     if block.ndim and not any(block.strides):  # a stand-in, not to be read
         return np.broadcast_to(block.dtype.type("nan"), shape)
-    if count(shape) > block.size:
-        raise LayerError(
-            f"a blob was reshaped to {tuple(shape)} while the net ran, but its memory "
-            f"was planned for {block.size} elements; give it its largest shape in "
-            "the layer's setup or its first reshape"
-        )
     return block.reshape(-1)[: count(shape)].reshape(shape)
+
+
+def _first(kind: str, block: Array, shape: Shape) -> Array:
+    del kind
+    return first_elements(block, shape)
 
 
 Blobs: TypeAlias = Sequence[Blob]
@@ -164,6 +175,10 @@ class Layer:
     def infer_shapes(self, bottom: Shapes) -> Shapes:
         """The shapes of the tops (the bound of them for a dynamic layer)."""
         raise NotImplementedError
+
+    def starting_shapes(self, bottom: Shapes) -> Shapes:
+        """The tops' shapes as forward begins, at bottom shapes found at run time."""
+        return self.infer_shapes(bottom)
 
     def param_specs(self, bottom: Shapes) -> Sequence[ParamSpec]:
         """The learnable blobs, in Caffe's order."""

@@ -61,6 +61,11 @@ class Python(Layer):
             self.known, self.bound = list(bottom), self._top_shapes()
         return self._top_shapes() if self.is_source else self.bound
 
+    def starting_shapes(self, bottom: Shapes) -> Shapes:
+        """The most that the tops have had; forward calls the user's reshape."""
+        del bottom
+        return self.bound
+
     def pending_shapes(self) -> Shapes | None:
         """As a source: the shapes of the next batch, which is made for it.
 
@@ -86,11 +91,11 @@ class Python(Layer):
         if not self.loaded:
             self._run_forward(run, bottom, top)
         self.loaded = self.reshaped = False
-        if self.is_source and self._top_shapes() != [blob.shape for blob in top]:
+        if not bottom and self._top_shapes() != [blob.shape for blob in top]:
             self.fail(
                 f"forward reshaped its tops to {self._top_shapes()}, but the net runs "
-                f"at {[blob.shape for blob in top]}; a source on_device reshapes in "
-                "its reshape(bottom, top) alone"
+                f"at {[blob.shape for blob in top]}; without bottoms a layer that has "
+                "blobs or works on_device reshapes in its reshape(bottom, top) alone"
             )
         for user, blob in zip(self.user_top, top, strict=True):
             _deliver(run, user, blob)
@@ -174,9 +179,6 @@ class Python(Layer):
 def _deliver(run: Run, user: UserBlob, blob: Blob) -> None:
     """Bring what the user wrote to the top, whatever shape it has now."""
     if user.shape != blob.shape:
-        if user.count <= blob.data.size:
-            blob.resize(user.shape)
-        else:
-            blob.data = run.xp.empty(user.shape, blob.data.dtype)
+        blob.resize(user.shape)
     if user.data is not blob.data:
         blob.data[...] = run.xp.asarray(user.data)

@@ -33,7 +33,13 @@ class UserBlob:
         return self._diff
 
     def reshape(self, *dims: int) -> None:
-        """Take another shape; values are kept as far as the memory reaches."""
+        """Take another shape; values are kept as far as the memory reaches.
+
+        Raises:
+            ValueError: an extent is below 0.
+        """
+        if any(extent < 0 for extent in dims):
+            raise ValueError(f"reshape{dims}: expected extents of 0 or more")
         size = count(dims)
         if size > self._memory.size:
             self._memory = np.zeros_like(self._memory, shape=(size,))

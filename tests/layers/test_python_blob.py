@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from geeps_caffe.layers.python_blob import UserBlob, UserBlobs
 
@@ -46,3 +47,8 @@ def test_blobs_are_added():
     blobs = UserBlobs()
     blobs.add_blob(2, 3)
     assert [blob.shape for blob in blobs] == [(2, 3)]
+
+
+def test_a_shape_has_no_extents_below_0():
+    with pytest.raises(ValueError, match=r"reshape\(-1, 2\): expected extents of 0"):
+        UserBlob((2, 2)).reshape(-1, 2)
