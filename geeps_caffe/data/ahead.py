@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import LifoQueue
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,7 +61,8 @@ class Work:
         self.feed = feed
         self.sampler = sampler
         self.memory = memory
-        self.free: SimpleQueue[Slot | None] = SimpleQueue()
+        #: The one given back last is filled first: it is still in a cache.
+        self.free: LifoQueue[Slot | None] = LifoQueue()
         self.in_order = threading.Lock()
         self.changed = threading.Condition()
         self.ready: dict[int, Slot | BaseException] = {}

@@ -88,11 +88,11 @@ class Reader:
         Raises:
             DataError: the batch can't be made; the message names the record.
         """
-        slot = self._next()
         work = self._working()
-        if self._held is not None:
+        if self._held is not None:  # a thread may fill it while this one waits
             work.free.put(self._held)
-        self._held = slot
+            self._held = None
+        self._held = slot = self._next()
         del work.ready[self._taken]
         self._taken += 1
         for target, top in zip(into or (), slot.tops, strict=False):
