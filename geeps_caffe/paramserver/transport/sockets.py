@@ -16,9 +16,10 @@ RECEIVE_AHEAD = 64  # messages that wait here, per connection; larger ones: fewe
 LINGER_MS = 2000  # to deliver the last words
 #: Within one machine nothing is under way for long, and waits cost most.
 LOOPBACK_AHEAD = 8
-#: Of the kernel's buffers there: what fits into a core's cache is copied out of it.
-#: Elsewhere the kernel decides.
-LOOPBACK_BUFFER = 1 << 18
+#: Of the sender's buffer in the kernel there: what fits into a core's cache is copied
+#: out of it. The receiver's is left to the kernel, which lets it grow: were it as small,
+#: both would wait for each other, and wake each other, several times a piece.
+LOOPBACK_SEND_BUFFER = 1 << 17
 
 
 @dataclass
@@ -86,7 +87,7 @@ def _set_up(socket: Any, key: ClusterKey | None, local: bool) -> None:
     socket.maxmsgsize = 2 * LOCAL_PIECE_BYTES if local else MOST_BYTES
     socket.ipv6 = True
     if local:
-        socket.sndbuf = socket.rcvbuf = LOOPBACK_BUFFER
+        socket.sndbuf = LOOPBACK_SEND_BUFFER
     if key is not None:
         socket.curve_publickey = key.public
         socket.curve_secretkey = key.secret
