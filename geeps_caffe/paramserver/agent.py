@@ -20,7 +20,7 @@ from geeps_caffe.paramserver.awake import AwakeClock
 from geeps_caffe.paramserver.host import Host
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.limits import Limits
-from geeps_caffe.paramserver.lookout import Lookout
+from geeps_caffe.paramserver.lookout import TAKEN_SECONDS, Lookout
 from geeps_caffe.paramserver.messages import Hello, Message, Outgoing, Refused
 from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.shared import Peer, make_block, map_block
@@ -43,6 +43,7 @@ class Agent:
 
     #: Between two looks at the sockets: small tables are told of together.
     work_seconds: ClassVar[float] = 0.0003
+    taken_seconds: ClassVar[float] = TAKEN_SECONDS
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class Agent:
         self._stopping = False
         self._busy = False  # the state machine has something to do
         self._strangers = Strangers()
-        self._lookout = Lookout()
+        self._lookout = Lookout(taken=self.taken_seconds)
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))

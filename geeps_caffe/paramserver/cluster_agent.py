@@ -11,6 +11,7 @@ from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
 from geeps_caffe.paramserver.hosts.peer_messages import NormPart, Nothing, Part, Rows
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.lookout import CLUSTER_TAKEN_SECONDS
 from geeps_caffe.paramserver.messages import Flags, Outgoing
 from geeps_caffe.paramserver.transport.network import Ended, Network
 
@@ -37,6 +38,7 @@ class ClusterAgent(Agent):
 
     host: ClusterHost
     work_seconds = 0.002  # a look at the network costs more
+    taken_seconds = CLUSTER_TAKEN_SECONDS
 
     def __init__(
         self,

@@ -55,7 +55,8 @@ def open_store(
     if not 0 <= rank < ranks:
         raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
     limits = limits or Limits(silence=_silence(environ))
-    link = SharedLink(Path(environ[AGENT]))
+    one_host = local_place(environ)[1] == ranks
+    link = SharedLink(Path(environ[AGENT]), looks=one_host)
     return RemoteStore(link, rank, ranks, limits, read_my_writes)
 
 

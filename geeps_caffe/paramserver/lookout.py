@@ -17,6 +17,8 @@ from typing import TypeVar
 
 SOON_SECONDS = 0.0005  # waits in training take milliseconds: they are slept through
 TAKEN_SECONDS = 0.0001  # more than others of this kind need a core for
+#: Where several hosts' agents share the cores, theirs and their networks' threads do.
+CLUSTER_TAKEN_SECONDS = 0.001
 #: Without looks, where others compute; the core may also be taken by something short.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 1.0
 _offer: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
@@ -29,14 +31,19 @@ class Lookout:
     Args:
         clock: gives seconds.
         offer: lets other threads have the core, if any want it.
+        soon: seconds of looks; 0: there are none.
+        taken: seconds after which who took the core is held to compute.
     """
 
     def __init__(
         self,
         clock: Callable[[], float] = time.perf_counter,
         offer: Callable[[], None] = _offer,
+        soon: float = SOON_SECONDS,
+        taken: float = TAKEN_SECONDS,
     ) -> None:
         self._clock, self._offer = clock, offer
+        self._looks, self._taken = soon, taken
         self._soon = False  # whether the last wait was over soon
         self._paused = 0.0  # until when there are no looks
         self._pause = FIRST_PAUSE_SECONDS  # how long the next one is
@@ -47,12 +54,12 @@ class Lookout:
         if found or timeout <= 0.0:
             return found
         now = self._clock()
-        end = now + min(SOON_SECONDS, timeout)
+        end = now + min(self._looks, timeout)
         while self._soon and not found and self._paused <= now < end:
             self._offer()
             found = look(0.0)
             before, now = now, self._clock()
-            if now - before > TAKEN_SECONDS:
+            if now - before > self._taken:
                 self._paused = now + self._pause
                 self._pause = min(2 * self._pause, LAST_PAUSE_SECONDS)
         if found:

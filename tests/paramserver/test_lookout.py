@@ -16,11 +16,11 @@ LOOKS = 10  # within what counts as soon
 class World:
     """News come at `due`; an offered core is back after `offered` seconds."""
 
-    def __init__(self):
+    def __init__(self, **settings):
         self.now, self.due = 0.0, 0.0
         self.offered = SOON_SECONDS / LOOKS
         self.slept, self.offers = [], 0
-        self.lookout = Lookout(lambda: self.now, self.offer)
+        self.lookout = Lookout(lambda: self.now, self.offer, **settings)
 
     def offer(self):
         self.offers += 1
@@ -47,6 +47,20 @@ def test_it_sleeps_until_a_wait_was_short():
     assert world.wait(0.45 * SOON_SECONDS) == (1, 0)
     assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
     assert world.wait(0.45 * SOON_SECONDS) == (0, 5)
+
+
+def test_without_looks_it_always_sleeps():
+    world = World(soon=0.0)
+    for _ in range(3):
+        assert world.wait(0.45 * SOON_SECONDS) == (1, 0)
+
+
+def test_who_needs_the_core_for_less_than_is_allowed_does_not_end_the_looking():
+    world = World(taken=2 * SOON_SECONDS)
+    world.offered = 1.01 * TAKEN_SECONDS
+    world.wait(0.45 * SOON_SECONDS)
+    assert world.wait(2.9 * TAKEN_SECONDS) == (0, 3)
+    assert world.wait(2.9 * TAKEN_SECONDS) == (0, 3)
 
 
 def test_one_long_wait_ends_the_looking():

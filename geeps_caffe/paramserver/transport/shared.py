@@ -70,9 +70,18 @@ def map_block(descriptor: int, nbytes: int) -> Array:
 
 
 class SharedLink:
-    """A worker's end; see `base.Link`."""
+    """A worker's end; see `base.Link`.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: of the agent's socket.
+        looks: whether waits begin with looks, as `lookout` says. Where what is waited
+            for comes from other hosts, the cores are rather left to those who send it.
+
+    Raises:
+        PeerLost: there is no agent.
+    """
+
+    def __init__(self, path: Path, looks: bool = True) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.connect(str(path))
@@ -82,7 +91,7 @@ class SharedLink:
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
         self._sending = threading.Lock()
-        self._lookout = Lookout()
+        self._lookout = Lookout() if looks else Lookout(soon=0.0)
         self._frames = FrameReader()
         self._received: list[Message] = []
         self._descriptors: list[int] = []

@@ -17,8 +17,8 @@ LINGER_MS = 2000  # to deliver the last words
 #: Within one machine nothing is under way for long, and waits cost most.
 LOOPBACK_AHEAD = 8
 #: Of the sender's buffer in the kernel there: what fits into a core's cache is copied
-#: out of it. The receiver's is left to the kernel, which lets it grow: were it as small,
-#: both would wait for each other, and wake each other, several times a piece.
+#: out of it. The receiver's is left to the kernel, which lets it grow: were it as
+#: small, both would wait for each other several times a piece.
 LOOPBACK_SEND_BUFFER = 1 << 17
 
 
