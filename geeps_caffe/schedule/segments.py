@@ -5,10 +5,11 @@ engines bind: `Engine.bind` is given arrays and constants alone. It is not with 
 own code (random numbers of an iteration, losses, what is in a file) or with calls of
 the parameter server (the learning rate): these are never captured.
 
-Tables that lie on the device are read where they are; of the calls for them only those
-that hand an update in do anything, and that may wait until the graph before is launched
-as long as nothing in it touches the table later. So a forward and a backward pass are
-one graph as far as no layer's own code comes between.
+Tables that lie on the device are read where they are; of the calls for them only the
+last one, with which an update leaves, does anything, and nothing uses the table's
+arrays after it (`check_tables`). So calls may wait until the graph before them is
+launched, and a forward and a backward pass are one graph as far as no layer's own code
+comes between.
 """
 
 from collections.abc import Iterator
@@ -59,7 +60,6 @@ class _Run:
     def __init__(self) -> None:
         self.captured: list[int] = []
         self.after: list[int] = []
-        self.touched: set[str] = set()  # arrays of tables that `after` works on
         self.copies = 0  # among those that are captured
 
     @property
@@ -79,33 +79,16 @@ def _runs(plan: Plan, *, copies: bool) -> Iterator[_Run]:
     for position, entry in enumerate(plan.instructions):
         if isinstance(entry, Table) and not plan.program.leases:
             run.after.append(position)
-            run.touched |= _arrays_of(plan, entry, position)
             continue
         copy = isinstance(entry, SwapIn | SwapOut)
         captured = copies if copy else is_fixed(entry)
-        if not captured or run.touched & {*entry.reads, *entry.writes}:
-            yield run
-            run = _Run()
-        (run.captured if captured else run.after).append(position)
-        run.copies += copy and captured
-        if not captured:
-            yield run
-            run = _Run()
+        if captured:
+            run.captured.append(position)
+            run.copies += copy
+            continue
+        yield run
+        alone = _Run()
+        alone.after.append(position)
+        yield alone
+        run = _Run()
     yield run
-
-
-def _arrays_of(plan: Plan, entry: Table, position: int) -> set[str]:
-    """The arrays that a call may change: those of a table that is handed in."""
-    if entry.call != "update" and position != _last_use(plan, entry.table):
-        return set()
-    keys = [key for key, table in plan.program.tables.items() if table == entry.table]
-    return {*entry.arrays, *(plan.program.params[key] for key in keys)}
-
-
-def _last_use(plan: Plan, table: str) -> int:
-    """The position of the last call for a table, with which its update may leave."""
-    return max(
-        position
-        for position, entry in enumerate(plan.instructions)
-        if isinstance(entry, Table) and entry.table == table
-    )

@@ -4,10 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geeps_caffe.config.grouping import Grouping
 from geeps_caffe.config.param_cache import ParamCache
+from geeps_caffe.engines.reference.engine import ReferenceEngine
+from geeps_caffe.execution.grouping import assign_tables
+from geeps_caffe.execution.net import kept_values
+from geeps_caffe.schedule.compile import compile_program
 from geeps_caffe.schedule.hand_overs import plan_steps
 from geeps_caffe.schedule.instructions import SwapIn, SwapOut, Table
+from geeps_caffe.schedule.passes import NAMES as PASSES
 from geeps_caffe.schedule.plan import make_plan
+from geeps_caffe.schedule.program import Options
 from geeps_caffe.schedule.segments import LEAST, find_segments, is_fixed
 from tests.schedule.nets import LENET, graph_of, program_of
 from tests.schedule.random_programs import programs
@@ -27,15 +34,24 @@ def check(plan, segments):
         assert list(part.after) == sorted(part.after)
         for late in part.after:
             for i in part.captured:
-                if i > late and is_handed_in(plan, late):
-                    assert not spans(steps[i]) & spans(steps[late])
+                if i > late:
+                    assert not spans(steps[i]) & changed(plan, late)
     others = [i for part in segments for i in part.after]
     assert others == sorted(others), "calls of the server keep their order"
 
 
-def is_handed_in(plan, position):
+def changed(plan, position):
+    """What a call for a table changes: with the last one its update may leave."""
     entry = plan.instructions[position]
-    return isinstance(entry, Table) and entry.call == "update"
+    if not isinstance(entry, Table):
+        return set()
+    calls = [i for i, e in enumerate(plan.instructions) if is_of(e, entry.table)]
+    keys = [k for k, table in plan.program.tables.items() if table == entry.table]
+    return {*keys, *(f"{key}.diff" for key in keys)} if position == calls[-1] else set()
+
+
+def is_of(entry, table):
+    return isinstance(entry, Table) and entry.table == table
 
 
 def spans(step):
@@ -58,6 +74,30 @@ def test_any_program_is_cut_rightly(program, factor):
 
 def lenet_plan(**options):
     return make_plan(program_of(graph_of(LENET), **options))
+
+
+#: The first and the last layer have the same params.
+TWICE = """
+layer { name: "in" type: "Input" top: "data" top: "label"
+  input_param { shape { dim: 2 dim: 4 } shape { dim: 2 dim: 4 } } }
+layer { name: "low" type: "InnerProduct" bottom: "data" top: "low"
+  param { name: "w" } param { name: "b" } inner_product_param { num_output: 4 } }
+layer { name: "middle" type: "InnerProduct" bottom: "low" top: "middle"
+  inner_product_param { num_output: 4 } }
+layer { name: "high" type: "InnerProduct" bottom: "middle" top: "high"
+  param { name: "w" } param { name: "b" } inner_product_param { num_output: 4 } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "high" bottom: "label" top: "loss" }
+"""
+
+
+@pytest.mark.parametrize("layers", [1, 2, 9])
+def test_updates_wait_for_all_that_uses_their_tables(layers):
+    """Of one layer or several, whose params another layer may share."""
+    graph = graph_of(TWICE)
+    table_of = assign_tables(graph, Grouping(layers=layers))
+    options = Options(keep=kept_values(graph), without=frozenset(PASSES))
+    program = compile_program(graph, ReferenceEngine(), options, table_of)
+    check(make_plan(program), find_segments(make_plan(program)))
 
 
 def test_a_pass_over_tables_on_the_device_is_a_few_graphs():
