@@ -1,12 +1,14 @@
 """What pycaffe sets for the whole process: mode, device, seed; and our engine."""
 
 import logging
+import os
 from dataclasses import dataclass
 from typing import NoReturn
 
 from geeps_caffe.engines.table import count_gpus
 from geeps_caffe.errors import UsageError
 from geeps_caffe.layers import LAYERS
+from geeps_caffe.paramserver.connect import place
 
 _LOG = logging.getLogger(__name__)
 TRAIN = 0
@@ -91,32 +93,39 @@ class NCCL:
 
 
 def set_solver_count(count: int) -> None:
-    """How many solvers train together in threads of this process: 1 alone.
+    """Say how many solvers train together; see `solver_count`.
 
     Raises:
-        UsageError: there shall be more.
+        UsageError: others do.
     """
-    if count != 1:
+    if count != solver_count():
         raise UsageError(
-            f"set_solver_count({count}): a process has one solver; several GPUs or "
-            "hosts train together under geeps-caffe train, see -gpu and -workers"
+            f"set_solver_count({count}): {solver_count()} train together here; several "
+            "GPUs or hosts do under geeps-caffe train, see -gpu and -workers"
         )
 
 
 def solver_count() -> int:
-    """How many solvers train together in threads of this process: 1."""
-    return 1
+    """How many solvers train together: the job's workers; 1 alone."""
+    return place(os.environ)[1]
 
 
 def solver_rank() -> int:
-    """Which of them this is: 0."""
-    return 0
+    """Which of them this is, from 0: a Python layer reads its share of records."""
+    return place(os.environ)[0]
 
 
 def set_solver_rank(rank: int) -> None:
-    """Which of the solvers this is: 0."""
-    if rank != 0:
-        set_solver_count(rank + 1)
+    """Say which of them this is; see `solver_rank`.
+
+    Raises:
+        UsageError: it is another.
+    """
+    if rank != solver_rank():
+        raise UsageError(
+            f"set_solver_rank({rank}): this is {solver_rank()} of {solver_count()}; "
+            "see -gpu and -workers of geeps-caffe train"
+        )
 
 
 def set_multiprocess(several: bool) -> None:

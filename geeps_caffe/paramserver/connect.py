@@ -33,6 +33,20 @@ def local_place(environ: Mapping[str, str]) -> tuple[int, int]:
     return _number(environ, LOCAL_RANK), _number(environ, LOCAL_RANKS)
 
 
+def place(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Which of the job's workers this process is, and how many there are.
+
+    Raises:
+        UsageError: a variable is no number, or they contradict each other.
+    """
+    if AGENT not in environ:
+        return 0, 1
+    rank, ranks = _number(environ, RANK), _number(environ, RANKS)
+    if not 0 <= rank < ranks:
+        raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
+    return rank, ranks
+
+
 def open_store(
     environ: Mapping[str, str] | None = None,
     limits: Limits | None = None,
@@ -51,9 +65,7 @@ def open_store(
     environ = os.environ if environ is None else environ
     if AGENT not in environ:
         return LocalStore()
-    rank, ranks = _number(environ, RANK), _number(environ, RANKS)
-    if not 0 <= rank < ranks:
-        raise UsageError(f"{RANK}={rank} is not a rank of {RANKS}={ranks}")
+    rank, ranks = place(environ)
     limits = limits or Limits(silence=_silence(environ))
     one_host = local_place(environ)[1] == ranks
     link = SharedLink(Path(environ[AGENT]), looks=one_host)

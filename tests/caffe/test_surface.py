@@ -322,3 +322,16 @@ def test_scripts_import_parts_under_caffes_name():
 
         assert caffe.coord_map.crop and load_image and caffe_pb2.NetParameter
         assert layers.ReLU and params.Pooling.MAX == 0
+
+
+def test_python_layers_are_told_which_worker_they_serve(monkeypatch):
+    """Their sources read every count-th record."""
+    for name, value in (("AGENT", "socket"), ("RANK", "2"), ("RANKS", "3")):
+        monkeypatch.setenv(f"GEEPS_CAFFE_{name}", value)
+    assert (caffe.solver_rank(), caffe.solver_count()) == (2, 3)
+    caffe.set_solver_count(3)
+    caffe.set_solver_rank(2)
+    with pytest.raises(UsageError, match="3 train together"):
+        caffe.set_solver_count(1)
+    with pytest.raises(UsageError, match=r"this is 2 of 3"):
+        caffe.set_solver_rank(0)
