@@ -9,7 +9,7 @@ from pathlib import Path
 from geeps_caffe.device.array import Array
 from geeps_caffe.paramserver.agent import Agent
 from geeps_caffe.paramserver.hosts.cluster_host import ClusterHost
-from geeps_caffe.paramserver.hosts.peer_messages import NormPart, Nothing, Part, Rows
+from geeps_caffe.paramserver.hosts.peer_messages import NUMBERS
 from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.lookout import CLUSTER_TAKEN_SECONDS
 from geeps_caffe.paramserver.messages import Flags, Outgoing
@@ -19,7 +19,6 @@ LAST_WORDS_SECONDS = 2.0  # for a failure to reach the other hosts
 BROKEN_SECONDS = 0.5  # from a broken connection until the host counts as lost
 LOOK_SECONDS = 0.001  # between two looks at a network without descriptors
 PATIENCE_SECONDS = 0.002  # until what nobody waits for goes alone
-NUMBERS = (Part, Rows, Nothing, NormPart)  # letters on which arithmetic waits
 MOST_LOOKS = 16  # at letters that go on coming, before the time is looked at
 CHECK_SECONDS = 0.2  # between two looks at connections that may have ended
 

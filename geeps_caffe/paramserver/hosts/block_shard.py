@@ -289,9 +289,13 @@ class BlockShard:
     def _apply(
         self, job: _Job, updates: Sequence[Array], reduction: Reduction, share: Share
     ) -> None:
+        applier = self._appliers[job.table][job.piece]
+        if applier.rule is None:  # updates are added, whatever the rate
+            applier.apply(updates, reduction, self._hyper)
+            return
         hyper = self._hyper_of(share)
         scale = normalization(hyper, job.clipping)
-        self._appliers[job.table][job.piece].apply(updates, reduction, hyper, scale)
+        applier.apply(updates, reduction, hyper, scale)
 
     def _hyper_of(self, share: Share) -> Hyper:
         if (self._hyper.rate, self._hyper.iteration) != (share.rate, share.iteration):

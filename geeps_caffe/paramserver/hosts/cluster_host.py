@@ -16,6 +16,7 @@ from geeps_caffe.paramserver.hosts.early import EarlyLetters
 from geeps_caffe.paramserver.hosts.outbox import Outbox
 from geeps_caffe.paramserver.hosts.passport import Passport, check, read_passport
 from geeps_caffe.paramserver.hosts.peer_messages import (
+    NUMBERS,
     Alive,
     Failed,
     Gone,
@@ -245,6 +246,8 @@ class ClusterHost:
     def _hear(
         self, host: int, message: PeerMessage, data: Array, now: float
     ) -> Outgoing:
+        if self._tables is not None and isinstance(message, NUMBERS):
+            return self._ranked(self._tables.hear(host, message, data))
         match message:
             case Greeting():
                 names = [self.places.describe(h) for h in (self.places.host, host)]

@@ -139,3 +139,5 @@ PeerMessage: TypeAlias = (
     | Released
     | Failed
 )
+
+NUMBERS = (Part, Rows, Nothing, NormPart)  # those on which arithmetic waits
