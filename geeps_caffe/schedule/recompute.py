@@ -95,7 +95,7 @@ def _worth(
     sizes, found = program.storage_bytes(), []
     for i in candidates(program, nodes):
         names = program.instructions[i].writes
-        storages = {program.arrays[n].storage for n in names if _in_arena(program, n)}
+        storages = {program.arrays[n].storage for n in names}
         nbytes = sum(sizes[s] for s in storages)
         swap = costs.in_seconds(nbytes) + costs.out_seconds(nbytes)
         if costs.seconds[i] <= share * swap:
@@ -109,11 +109,6 @@ def _can_repeat(entry: Instruction, nodes: Collection[int]) -> bool:
     if not isinstance(entry, Compute) or entry.node not in nodes or entry.updates:
         return False
     return not any(port.startswith("param") for port, _ in entry.ports)
-
-
-def _in_arena(program: Program, name: str) -> bool:
-    array = program.arrays[name]
-    return array.home == "arena" and array.storage not in program.leases
 
 
 class _Writers:
@@ -141,8 +136,7 @@ class _Writers:
         storages = [program.arrays[n].storage for n in entry.writes]
         alone = all(self._by_storage[s] == [position] for s in storages)
         asked = self._kept.union(program.persistent).intersection(storages)
-        homes = all(_in_arena(program, n) for n in entry.writes)
-        return alone and homes and not asked and self._inputs_last(position)
+        return alone and not asked and self._inputs_last(position)
 
     def _inputs_last(self, position: int) -> bool:
         entry, program = self._program.instructions[position], self._program
