@@ -9,6 +9,7 @@ import pytest
 
 from geeps_caffe.engines.cuda.engine import CudaEngine
 from geeps_caffe.schedule.instructions import SwapOut
+from geeps_caffe.schedule.recompute import AGAIN
 from tests.cuda_double.fixtures import double
 from tests.execution import test_budget as budget
 from tests.execution import test_planners as planners
@@ -40,6 +41,24 @@ layer { name: "few" type: "Filter" bottom: "data" bottom: "some" top: "few" }
 ) + """
 layer { name: "loss" type: "Reduction" bottom: "t3" top: "loss" loss_weight: 1
   reduction_param { operation: SUMSQ } }
+"""  # fmt: skip
+
+#: Between convolutions passes that are cheap beside copies of what they write.
+CHEAP = """
+layer { name: "in" type: "DummyData" top: "data" top: "label" dummy_data_param {
+  shape { dim: 2 dim: 3 dim: 64 dim: 64 } shape { dim: 2 }
+  data_filler { type: "gaussian" } data_filler { type: "constant" value: 1 } } }
+""" + "".join(
+    f"""layer {{ name: "conv{i}" type: "Convolution" bottom: "{bottom}" top: "conv{i}"
+      convolution_param {{ num_output: 8 kernel_size: 3 pad: 1
+        weight_filler {{ type: "xavier" }} }} }}
+    layer {{ name: "relu{i}" type: "ReLU" bottom: "conv{i}" top: "relu{i}" }}
+    layer {{ name: "drop{i}" type: "Dropout" bottom: "relu{i}" top: "drop{i}" }}"""
+    for i, bottom in enumerate(("data", "drop0", "drop1"))
+) + """
+layer { name: "ip" type: "InnerProduct" bottom: "drop2" top: "ip"
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 """  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -84,6 +103,18 @@ def test_what_a_filter_leaves_is_swapped_with_what_is_not_in_use_behind_it(more)
     dynamic = {plans[0].program.arrays[name].storage for name in ("t1", "t2")}
     moved = {e.storage for e in plans[0].instructions if isinstance(e, SwapOut)}
     assert dynamic <= moved
+
+
+@pytest.mark.parametrize("cache", ["in place", "swapped"])
+def test_what_is_computed_again_is_the_same_bits(cache):
+    """Masks of dropout too; from the third step on within CUDA graphs."""
+    settings = replace(
+        planners.BASE, engine="cuda", costs="a100", param_cache=planners.CACHES[cache]
+    )
+    source, factors = parsed_net(CHEAP), (1.0, 1.15, 1.2, 1.3)
+    plans = planners.check_any_budget(source, settings, 4, factors)
+    again = [AGAIN in name for plan in plans for name in plan.program.arrays]
+    assert any(again)
 
 
 @pytest.mark.parametrize(("path", "batch", "records"), LARGE)
