@@ -4,24 +4,27 @@ import json
 import logging
 import os
 import socket
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from geeps_caffe.errors import InputError, ParameterServerError, PeerLost, UsageError
+from geeps_caffe.paramserver.awake import AwakeClock
 from geeps_caffe.paramserver.hosts.passport import NO_PASSPORT
 from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.strangers import Strangers
 from geeps_caffe.paramserver.transport.addresses import Address
-from geeps_caffe.paramserver.transport.doorman import Doorman
+from geeps_caffe.paramserver.transport.doorman import Doorman, Watch
 from geeps_caffe.paramserver.transport.keys import ClusterKey, zmq_module
 
 _LOG = logging.getLogger(__name__)
 LOOK_MS = 10  # between two looks
+STILL_SECONDS = 5.0  # between two of them: this process was stopped meanwhile
 LONGEST = 4096  # bytes of what one says
 MORE_PATIENCE = 10.0  # seconds: the first one gives up first, and says who is missing
 LINGER_MS = 2000  # to deliver the last words
+_OTHER_KEY = "has it another key, or none?"  # a connection doesn't tell
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def meet(
 
     Raises:
         PeerLost: not all came in time; the missing ones are named.
+        ParameterServerError: rank 0 does not let this one in, and why.
         UsageError: a key is needed, or the port is taken.
         InputError: the first one's name is not known, or there is no way to it.
     """
@@ -112,19 +116,30 @@ def _receive_all(
     context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
 ) -> Met:
     doorman = Doorman(context, key)
-    with closing(doorman), _door(context, meeting, key) as door:
-        return _receive(door, doorman, meeting, seconds)
+    with (
+        closing(doorman),
+        _door(context, meeting, key) as door,
+        closing(Watch(door)) as guard,
+    ):
+        return _receive(door, doorman, guard, meeting, seconds)
 
 
-def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> Met:
+def _receive(
+    door: Any, doorman: Doorman, guard: Watch, meeting: Meeting, seconds: float
+) -> Met:
     own = _Guest(Address(meeting.master.name, _free_port("")), meeting.workers)
     guests = {0: own}
-    patience = Patience(seconds, time.monotonic())
+    clock, strangers = AwakeClock(STILL_SECONDS), Strangers()
+    patience = Patience(seconds, clock())
     missing = [*range(1, meeting.hosts)]
-    while missing and patience.lasts(missing, time.monotonic()):
+    while missing and patience.lasts(missing, clock()):
         doorman.look()
+        for reason in _turned_away(doorman, guard):
+            strangers.warn(reason)
         if door.poll(LOOK_MS):
-            _take(door.recv_multipart(), guests, meeting)
+            for sender, reason in _take(door.recv_multipart(), guests, meeting):
+                strangers.warn(reason)
+                _send(door, sender, {"refused": reason})
             missing = [host for host in range(meeting.hosts) if host not in guests]
     answer = {
         "missing": missing,
@@ -136,8 +151,18 @@ def _receive(door: Any, doorman: Doorman, meeting: Meeting, seconds: float) -> M
     }
     for guest in guests.values():
         if guest.sender:
-            door.send_multipart([guest.sender, json.dumps(answer).encode()])
+            _send(door, guest.sender, answer)
     return _read(answer)
+
+
+def _send(door: Any, guest: bytes, answer: dict[str, Any]) -> None:
+    door.send_multipart([guest, json.dumps(answer).encode()])
+
+
+def _turned_away(doorman: Doorman, guard: Watch) -> list[str]:
+    """Who could not even connect."""
+    failed = [event for event in guard.events() if event.failed]
+    return doorman.refused() + [f"{one.what} from {one.address}" for one in failed]
 
 
 def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
@@ -159,44 +184,70 @@ def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:
     return door
 
 
-def _take(parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting) -> None:
-    """Note who came; what is no greeting is not heard."""
+def _take(
+    parts: list[bytes], guests: dict[int, _Guest], meeting: Meeting
+) -> list[tuple[bytes, str]]:
+    """Note who came; returns connections that are refused, and why.
+
+    What is no greeting is not heard. Of two with one rank the last counts: it may be
+    the first one, started again.
+    """
     if len(parts) != 2:
-        return
+        return []
     try:
         host, hosts, name, port, workers = json.loads(parts[1])
-        known = 0 < int(host) < meeting.hosts == int(hosts)
-        if known and 0 < int(port) < 65536 and int(workers) > 0:
-            address = Address(str(name), int(port))
-            guests[int(host)] = _Guest(address, int(workers), parts[0])
+        host, hosts = int(host), int(hosts)
+        guest = _Guest(Address(str(name), int(port)), int(workers), parts[0])
     except NO_PASSPORT:
-        return
+        return []
+    if not (0 < host < hosts and 0 < guest.address.port < 65536 and guest.workers > 0):
+        return []
+    if hosts != meeting.hosts:
+        reason = f"rank {host} is one of {hosts}, but rank 0 one of {meeting.hosts}"
+        return [(guest.sender, f"{reason}; start all with the same number of ranks")]
+    before = guests.get(host)
+    guests[host] = guest
+    if before is None:
+        return []
+    where = f"{before.address.name} and {guest.address.name}"
+    reason = f"two processes are rank {host} (at {where}); give each its own"
+    return [(before.sender, reason)]
 
 
 def _ask(context: Any, meeting: Meeting, key: ClusterKey | None, seconds: float) -> Met:
-    with context.socket(zmq_module().DEALER) as line:
-        return _ask_over(line, meeting, key, seconds)
+    with context.socket(zmq_module().DEALER) as line, closing(Watch(line)) as guard:
+        return _ask_over(line, guard, meeting, key, seconds)
 
 
 def _ask_over(
-    line: Any, meeting: Meeting, key: ClusterKey | None, seconds: float
+    line: Any, guard: Watch, meeting: Meeting, key: ClusterKey | None, seconds: float
 ) -> Met:
     line.maxmsgsize = 1 << 20
     line.ipv6 = True
     if key is not None:
         line.curve_serverkey = key.public
         line.curve_publickey, line.curve_secretkey = key.public, key.secret
+    line.reconnect_ivl, line.reconnect_ivl_max = 100, 3000
     line.connect(meeting.master.url)
     own = _own_address(meeting)
     words = [meeting.host, meeting.hosts, own.name, own.port, meeting.workers]
     line.send(json.dumps(words).encode())
-    patience = Patience(seconds, time.monotonic())
+    url, broken = meeting.master.url, False
+    clock = AwakeClock(STILL_SECONDS)
+    patience = Patience(seconds, clock())
     while not line.poll(LOOK_MS):
-        if patience.lasts([0], time.monotonic()):
+        for event in guard.events():
+            if event.failed:
+                raise ParameterServerError(f"rank 0 at {url}: {event.what}")
+            if not (broken or event.disconnected):
+                broken = True
+                _LOG.warning("rank 0 at %s: %s; %s", url, event.what, _OTHER_KEY)
+        if patience.lasts([0], clock()):
             continue
         raise PeerLost(
             f"rank {meeting.host} (host {socket.gethostname()}, process {os.getpid()}) "
-            f"did not reach rank 0 at {meeting.master.url} within {seconds:.0f} s"
+            f"did not reach rank 0 at {url} within {seconds:.0f} s"
+            + (f"; {_OTHER_KEY}" if broken else "")
         )
     try:
         return _read(json.loads(line.recv()))
@@ -226,6 +277,8 @@ def _free_port(name: str, family: int = socket.AF_INET) -> int:
 
 
 def _read(answer: dict[str, Any]) -> Met:
+    if "refused" in answer:
+        raise ParameterServerError(f"rank 0 refuses: {answer['refused']}")
     if answer["missing"]:
         seconds = float(answer["seconds"])
         raise PeerLost(

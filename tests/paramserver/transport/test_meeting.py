@@ -3,10 +3,16 @@
 import random
 import socket
 import threading
+import time
 
 import pytest
 
-from geeps_caffe.errors import InputError, PeerLost, UsageError
+from geeps_caffe.errors import (
+    InputError,
+    ParameterServerError,
+    PeerLost,
+    UsageError,
+)
 from geeps_caffe.paramserver.transport.addresses import Address
 from geeps_caffe.paramserver.transport.keys import make_key
 from geeps_caffe.paramserver.transport.meeting import Meeting, Patience, meet
@@ -115,3 +121,59 @@ def test_strangers_at_the_door_do_no_harm():
 def test_a_first_process_elsewhere_needs_a_key():
     with pytest.raises(UsageError, match="geeps-caffe keygen"):
         meet(Meeting(1, 2, Address("192.0.2.1", 1), 1), None, 1.0)
+
+
+class Started:
+    """One rank's meeting, on a thread."""
+
+    def __init__(self, meeting, key=None, seconds=20.0):
+        self.result = None
+        self._thread = threading.Thread(target=self._run, args=(meeting, key, seconds))
+        self._thread.start()
+
+    def _run(self, meeting, key, seconds):
+        try:
+            self.result = meet(meeting, key, seconds)
+        except (PeerLost, ParameterServerError) as error:
+            self.result = error
+
+    def end(self):
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        return self.result
+
+
+def test_a_rank_of_another_number_of_ranks_is_told_at_once_and_harms_nobody(caplog):
+    master = Address("127.0.0.1", free_ports(1)[0])
+    first = Started(Meeting(0, 2, master, 1))
+    other = Started(Meeting(1, 3, master, 1)).end()
+    words = "rank 1 is one of 3, but rank 0 one of 2; start all with the same number"
+    assert type(other) is ParameterServerError
+    assert words in str(other)
+    assert words in caplog.text
+    assert Started(Meeting(1, 2, master, 1)).end() == first.end()
+
+
+def test_the_earlier_of_two_with_one_rank_is_told_so(caplog):
+    master = Address("127.0.0.1", free_ports(1)[0])
+    ranks = [Started(Meeting(rank, 3, master, 1)) for rank in (0, 1, 1)]
+    end = time.monotonic() + 30
+    while "two processes are rank 1" not in caplog.text:
+        assert time.monotonic() < end
+    ranks.append(Started(Meeting(2, 3, master, 1)))
+    ends = [rank.end() for rank in ranks]
+    refused = [end for end in ends if isinstance(end, ParameterServerError)]
+    assert [type(end) for end in refused] == [ParameterServerError]
+    assert "two processes are rank 1 (at 127.0.0.1 and 127.0.0.1)" in str(refused[0])
+    assert len(ends) - len(refused) == 3
+
+
+@pytest.mark.parametrize("keys", [("a", "b"), ("a", ""), ("", "a")])
+def test_who_has_another_key_or_none_is_told_so_and_harms_nobody(keys, caplog):
+    made = {"a": make_key(), "b": make_key(), "": None}
+    master = Address("127.0.0.1", free_ports(1)[0])
+    first = Started(Meeting(0, 2, master, 1), made[keys[0]])
+    with pytest.raises((ParameterServerError, PeerLost), match=r"rank 0 at .* key"):
+        meet(Meeting(1, 2, master, 1), made[keys[1]], 1.0, more=0.0)
+    assert "refused a connection: " in caplog.text
+    assert Started(Meeting(1, 2, master, 1), made[keys[0]]).end() == first.end()
