@@ -20,7 +20,7 @@ from geeps_caffe.device.kernels import OPTIONS, Kernels, Loader, Module, pointer
 from geeps_caffe.device.nccl import NO_NCCL, find_nccl, nccl_version
 from geeps_caffe.device.ordering import in_order
 from geeps_caffe.device.streams import COMPUTE, COPY_IN, COPY_OUT, Queues
-from geeps_caffe.errors import UsageError, unknown
+from geeps_caffe.errors import PlanError, UsageError, unknown
 
 KERNEL_LOADERS = ("cupy", "pycuda")
 _KEEPS = (
@@ -123,17 +123,43 @@ class CudaDevice:
     # -- memory ----------------------------------------------------------------
 
     def allocate(self, nbytes: int) -> Array:
-        """A zeroed block of bytes on the device: an arena. CuPy aligns it to 512."""
-        with self.running():
-            block: Array = self.cupy.zeros(aligned(nbytes), np.uint8)[:nbytes]
+        """A zeroed block of bytes on the device: an arena. CuPy aligns it to 512.
+
+        Raises:
+            PlanError: the device has no room for it.
+        """
+        try:
+            with self.running():
+                block: Array = self.cupy.zeros(aligned(nbytes), np.uint8)[:nbytes]
+        except MemoryError as error:
+            raise self._full(nbytes) from error
         return block
 
+    def _full(self, nbytes: int) -> PlanError:
+        found = self.memory()
+        return PlanError(
+            f"GPU {self.index} has no room for {nbytes:,} bytes: {found.free:,} of its "
+            f"{found.total:,} are free. -gpu_memory lets a step run in less (plan -gpu "
+            f"{self.index} says how little will do); or make the batch smaller"
+        )
+
     def allocate_pinned(self, nbytes: int) -> Array:
-        """A zeroed NumPy block that the copy engines reach without a detour."""
+        """A zeroed NumPy block that the copy engines reach without a detour.
+
+        Raises:
+            PlanError: so much can't be locked in the host's memory.
+        """
         if not nbytes:
             return np.zeros(0, np.uint8)
         self.use()  # this thread may be a new one
-        memory = self.cupy.cuda.alloc_pinned_memory(nbytes)
+        try:
+            memory = self.cupy.cuda.alloc_pinned_memory(nbytes)
+        except RuntimeError as error:
+            raise PlanError(
+                f"{nbytes:,} bytes of the host's memory can't be locked for copies to "
+                f"GPU {self.index} ({error}); with more -gpu_memory less has to wait "
+                "there, or make the batch smaller"
+            ) from error
         block = np.frombuffer(memory, np.uint8, nbytes)
         block[...] = 0
         return block

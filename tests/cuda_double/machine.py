@@ -19,6 +19,7 @@ class Machine:
         self.late = late
         self.device, self.devices = 0, devices
         self.strict = True  # see arrays.refuse
+        self.room = 1 << 40  # bytes: the most in one block, of the device or pinned
         self.pinned = {}  # start -> stop of host memory
         self.pageable = []  # copies from or to other memory: "copy in", "copy out"
         self.launches = 0  # of graphs

@@ -60,6 +60,8 @@ class Cupy(ModuleType):
             else:
                 self._refuse([*args, *options.values()])
                 result = function(*args, **options)
+            if function.__name__ == "zeros" and result.nbytes > self.machine.room:
+                raise MemoryError(f"Out of memory allocating {result.nbytes:,} bytes")
             return own(result, self.machine)
 
         return run
@@ -137,6 +139,8 @@ def _cuda(machine):
         return machine.current[-1]
 
     def alloc_pinned_memory(size):
+        if size > machine.room:
+            raise RuntimeError("cudaErrorMemoryAllocation: out of memory")
         block = Pinned(size)
         start = np.frombuffer(block, np.uint8).ctypes.data
         machine.pin(start, start + size)

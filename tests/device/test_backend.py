@@ -12,7 +12,7 @@ from geeps_caffe.device.backend import (
     find_loader,
     open_cupy,
 )
-from geeps_caffe.errors import UsageError
+from geeps_caffe.errors import PlanError, UsageError
 from tests.cuda_double.fixtures import double
 from tests.cuda_src.build import HostModule
 
@@ -76,6 +76,18 @@ def test_arenas_are_zeroed_bytes(double):
     assert block.shape == pinned.shape == (70,)
     assert not device.to_host(block).any() and not pinned.any()
     assert device.allocate_pinned(0).size == 0
+
+
+def test_what_has_no_room_is_refused_with_what_to_do(double):
+    double.machine.room = 1000
+    device = CudaDevice()
+    message = r"GPU 0 has no room for 2,000 bytes: 3,221,225,472 of .*-gpu_memory"
+    with pytest.raises(PlanError, match=message):
+        device.allocate(2000)
+    message = r"2,000 bytes of the host's memory can't be locked .*MemoryAllocation"
+    with pytest.raises(PlanError, match=message):
+        device.allocate_pinned(2000)
+    assert device.allocate(900).nbytes == device.allocate_pinned(900).nbytes == 900
 
 
 def test_values_go_to_the_device_and_back(double, rng):
