@@ -22,6 +22,7 @@ _LOCAL = (
     ("SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"),
 )
 _JOB_NAMES = ("PMIX_NAMESPACE", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PMI_JOBID")
+_OWN_STORE = "TORCHELASTIC_USE_AGENT_STORE"  # True: torchrun listens at MASTER_PORT
 _FIRST_PORT, _PORTS = 20_000, 10_000
 
 
@@ -111,7 +112,7 @@ def _number(environ: Mapping[str, str], name: str) -> int:
 
 def _given_port(environ: Mapping[str, str]) -> int:
     """Where the first rank listens."""
-    if not environ.get("MASTER_PORT"):
+    if not environ.get("MASTER_PORT") or environ.get(_OWN_STORE) == "True":
         return _port(environ)
     port = _number(environ, "MASTER_PORT")
     if not 0 < port < 65536:
@@ -131,4 +132,5 @@ def _first_node(environ: Mapping[str, str]) -> str:
 def _port(environ: Mapping[str, str]) -> int:
     """The same for all processes of a job, another one for most other jobs."""
     job = next((environ[name] for name in _JOB_NAMES if environ.get(name)), "")
+    job += environ.get("MASTER_PORT", "")
     return _FIRST_PORT + sum(job.encode()) * 31 % _PORTS

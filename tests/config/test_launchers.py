@@ -47,6 +47,16 @@ def test_processes_of_one_host_need_no_address_and_share_a_port():
     assert found[0].port == found[1].port
 
 
+def test_ranks_of_torchrun_meet_beside_its_own_store_which_has_the_masters_port():
+    environ = {"RANK": "0", "WORLD_SIZE": "2", **MASTER, "TORCHELASTIC_RUN_ID": "none"}
+    assert launched(environ) == Launched(0, 2, "a", 1234)
+    environ["TORCHELASTIC_USE_AGENT_STORE"] = "True"
+    first, second = (launched(environ | {"RANK": rank}) for rank in "01")
+    assert first.port == second.port != 1234
+    assert launched(environ | {"MASTER_PORT": "1235"}).port != first.port
+    assert launched(environ, 77).port == 77
+
+
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
