@@ -5,6 +5,7 @@ run, within the scratch memory that was planned; where cuDNN has none, columns d
 """
 
 import importlib
+import logging
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from geeps_caffe.device.array import Array, ArrayModule, Shape
 from geeps_caffe.device.kernels import Call, pointer
 from geeps_caffe.engines.cuda.columns import Geometry
+
+_LOG = logging.getLogger(__name__)
 
 #: Pass -> the graph's method, its two inputs by their names there, and its output.
 PASSES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
@@ -127,9 +130,14 @@ def _strides(shape: Shape) -> list[int]:
 
 
 def open_cudnn(cupy: ArrayModule) -> Cudnn | None:
-    """cuDNN, if its frontend and its library are installed."""
+    """cuDNN, if it is installed; a line says where its frontend lacks something.
+
+    Frontends look for the library when they are imported, or for the first handle.
+    """
     try:
         frontend = importlib.import_module("cudnn")
         return Cudnn(frontend, cupy)
-    except (ImportError, RuntimeError):
+    except (ImportError, OSError, RuntimeError) as error:
+        if getattr(error, "name", "") != "cudnn":  # which would be the frontend
+            _LOG.warning("convolutions without cuDNN, which is slower: %s", error)
         return None
