@@ -4,7 +4,9 @@ PyCUDA shares CuPy's primary context, so arrays of either are arrays of both. It
 launches on the default stream; the queues are made to wait for that one then.
 """
 
+import atexit
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,8 +41,15 @@ def address(array: Any) -> np.uintp:
     return np.uintp(array.__cuda_array_interface__["data"][0])
 
 
-def make_loader(index: int) -> Loader:
+def make_loader(
+    index: int, at_exit: Callable[[Callable[[], object]], object] = atexit.register
+) -> Loader:
     """A loader in the primary context of a device.
+
+    Args:
+        index: as CUDA counts devices.
+        at_exit: is given what must come before the process ends: PyCUDA aborts it
+            where a context is still on its stack.
 
     Raises:
         GpuMissing: PyCUDA is not installed or finds no driver.
@@ -54,7 +63,9 @@ def make_loader(index: int) -> Loader:
             "geeps-caffe[pycuda], with the CUDA toolkit and a driver at hand"
         ) from error
     driver.init()
-    driver.Device(index).retain_primary_context().push()
+    context = driver.Device(index).retain_primary_context()
+    context.push()
+    at_exit(context.pop)
 
     def load(source: str) -> Module:
         return PyCudaModule(source, compiler)

@@ -12,6 +12,8 @@ from geeps_caffe.device.backend import (
     find_loader,
     open_cupy,
 )
+from geeps_caffe.device.kernels import OPTIONS
+from geeps_caffe.device.pycuda_module import make_loader
 from geeps_caffe.errors import PlanError, UsageError
 from tests.cuda_double.fixtures import double
 from tests.cuda_src.build import HostModule
@@ -110,28 +112,53 @@ def test_pycuda_is_named_where_it_is_missing(double, monkeypatch):
         CudaDevice(kernels="pycuda")
 
 
-def test_kernels_launch_through_pycuda(double, monkeypatch):
-    """A stand-in that takes addresses, as PyCUDA does."""
-    launched = []
+class PyCuda:
+    """A stand-in that takes addresses, as PyCUDA does, and keeps what is launched."""
 
-    class SourceModule:
-        def __init__(self, source, no_extern_c, options):
-            assert no_extern_c and "--fmad=false" in options
-            self.module = HostModule(source)
+    def __init__(self):
+        self.launched, self.contexts = [], []
+        launched = self.launched
 
-        def get_function(self, name):
-            return lambda *args, grid, block: launched.append((name, args, grid, block))
+        class SourceModule:
+            def __init__(self, source, no_extern_c, options):
+                assert no_extern_c and options == list(OPTIONS)
+                self.module = HostModule(source)
 
-    context = SimpleNamespace(push=lambda: None)
-    device = SimpleNamespace(retain_primary_context=lambda: context)
-    driver = SimpleNamespace(init=lambda: None, Device=lambda index: device)
+            def get_function(self, name):
+                return lambda *args, grid, block: launched.append(
+                    (name, args, grid, block)
+                )
+
+        push, pop = (lambda: self.contexts.append(1)), self.contexts.pop
+        context = SimpleNamespace(push=push, pop=pop)
+        device = SimpleNamespace(retain_primary_context=lambda: context)
+        self.driver = SimpleNamespace(init=lambda: None, Device=lambda index: device)
+        self.compiler = SimpleNamespace(SourceModule=SourceModule)
+
+
+@pytest.fixture
+def pycuda(monkeypatch):
+    found = PyCuda()
     monkeypatch.setitem(sys.modules, "pycuda", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
-    compiler = SimpleNamespace(SourceModule=SourceModule)
-    monkeypatch.setitem(sys.modules, "pycuda.compiler", compiler)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", found.driver)
+    monkeypatch.setitem(sys.modules, "pycuda.compiler", found.compiler)
+    return found
+
+
+def test_kernels_launch_through_pycuda(double, pycuda):
     found = CudaDevice(kernels="pycuda")
     x = found.to_device(np.ones(300, np.float32))
     found.kernels.bind("activation.cu", "tanh_forward", 300, x, x)()
-    ((name, args, grid, block),) = launched
+    ((name, args, grid, block),) = pycuda.launched
     assert (name, grid, block) == ("tanh_forward", (2, 1, 1), (256, 1, 1))
     assert args == (300, x.data.ptr, x.data.ptr)
+
+
+def test_no_context_of_pycuda_is_left_when_the_process_ends(pycuda):
+    """Which would abort it."""
+    late = []
+    make_loader(0, late.append)
+    assert pycuda.contexts
+    for call in late:
+        call()
+    assert not pycuda.contexts
