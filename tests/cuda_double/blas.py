@@ -26,6 +26,7 @@ _INT, _LONG, _AT = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
 _MATRIX = (_AT, _INT, _LONG)
 _HOOKS = {
     "create": (ctypes.POINTER(_AT),),
+    "destroy": (_AT,),
     "set_stream": (_AT, _AT),
     "set_workspace": (_AT, _AT, ctypes.c_size_t),
     "multiply": (_AT, *[_INT] * 5, _AT, *_MATRIX, *_MATRIX, _AT, *_MATRIX, _INT),
@@ -38,23 +39,27 @@ class Hooks(ctypes.Structure):
 
 
 class Handles:
-    """All that were made: each belongs to the machine that was asked last."""
+    """All that there are: each belongs to the machine that was asked last."""
 
     def __init__(self):
-        self.made, self.machine = [], None
+        self.count, self.made, self.machine = 0, {}, None
 
     def create(self, handle):
-        self.made.append(Blas(self.machine))
-        handle[0] = len(self.made)
+        self.count += 1
+        handle[0] = self.count
+        self.made[self.count] = Blas(self.machine)
+
+    def destroy(self, handle):
+        del self.made[handle]
 
     def set_stream(self, handle, stream):
-        self.made[handle - 1].set_stream(stream)
+        self.made[handle].set_stream(stream)
 
     def set_workspace(self, handle, workspace, size):
         assert workspace and size >= 4 << 20, "too little for cuBLAS"
 
     def multiply(self, handle, *args):
-        self.made[handle - 1].multiply(*args)
+        self.made[handle].multiply(*args)
 
 
 HANDLES = Handles()

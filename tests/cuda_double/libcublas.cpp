@@ -4,6 +4,7 @@
 
 struct Hooks {
   int (*create)(void** handle);
+  int (*destroy)(void* handle);
   int (*set_stream)(void* handle, void* stream);
   int (*set_workspace)(void* handle, void* workspace, size_t size);
   int (*multiply)(void* handle, int transa, int transb, int m, int n, int k,
@@ -17,6 +18,8 @@ extern "C" {
 Hooks hooks;
 
 int cublasCreate_v2(void** handle) { return hooks.create(handle); }
+
+int cublasDestroy_v2(void* handle) { return hooks.destroy(handle); }
 
 int cublasSetStream_v2(void* handle, void* stream) {
   return hooks.set_stream(handle, stream);

@@ -6,6 +6,7 @@ So no step with a matrix product could be launched as a CUDA graph.
 
 import ctypes
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ _INT, _LONG, _AT = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
 _HEAD = (_AT, *[_INT] * 5, _AT)  # handle, two transposes, m, n, k, alpha
 _SIGNATURES: Mapping[str, tuple[Any, ...]] = {
     "cublasCreate_v2": (ctypes.POINTER(_AT),),
+    "cublasDestroy_v2": (_AT,),
     "cublasSetStream_v2": (_AT, _AT),
     "cublasSetWorkspace_v2": (_AT, _AT, ctypes.c_size_t),
     "cublasSgemm_v2": (*_HEAD, _AT, _INT, _AT, _INT, _AT, _AT, _INT),
@@ -46,6 +48,8 @@ class CublasError(RuntimeError):
 class Cublas:
     """Calls on one stream, with scalars on the host, and TF32 off as it is by default.
 
+    The handle, and the memory that cuBLAS has taken for it, end with the object.
+
     Args:
         library: cuBLAS.
         stream: its address.
@@ -61,6 +65,7 @@ class Cublas:
         calls = {name: _call(library, name) for name in _SIGNATURES}
         handle = ctypes.c_void_p()
         calls["cublasCreate_v2"](ctypes.byref(handle))
+        weakref.finalize(self, calls["cublasDestroy_v2"], handle).atexit = False
         calls["cublasSetStream_v2"](handle, stream)
         size = workspace.nbytes
         calls["cublasSetWorkspace_v2"](handle, pointer(workspace), size)

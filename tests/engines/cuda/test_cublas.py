@@ -1,6 +1,7 @@
 """cuBLAS by its C interface, on a library of its name that the double loads."""
 
 import ctypes
+import gc
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from geeps_caffe.engines.cuda.cublas import (
     open_cublas,
 )
 from geeps_caffe.engines.cuda.matrices import Matrices, Matrix
+from tests.cuda_double.blas import HANDLES
 from tests.cuda_double.fixtures import double
 
 __all__ = ["double"]
@@ -32,6 +34,21 @@ def test_products_are_captured_as_graphs(double):
     launch()
     launch()
     assert device.to_host(c.array).tolist() == [[27]]
+
+
+def test_a_handle_ends_with_what_calls_by_it(double):
+    """Each takes memory of the device."""
+    device = CudaDevice()
+    before = set(HANDLES.made)
+    a, b, c = (matrix(device, v) for v in ([[1, 2]], [[3], [4]], [[5]]))
+    call = Matrices(open_cublas(device)).bind(a, b, c)
+    gc.collect()
+    assert len(set(HANDLES.made) - before) == 1
+    call()
+    assert device.to_host(c.array).tolist() == [[11]]
+    del call
+    gc.collect()
+    assert not set(HANDLES.made) - before
 
 
 def test_a_status_is_an_error_that_names_the_call(double):
