@@ -8,7 +8,7 @@ import numpy as np
 from geeps_caffe.device.array import Array
 from geeps_caffe.device.tree import add_tree
 from geeps_caffe.engines.engine import Call, Engine, Lanes
-from geeps_caffe.engines.one_lane import share
+from geeps_caffe.engines.one_lane import in_turn, share
 from geeps_caffe.execution.memory import PlanMemory
 from geeps_caffe.schedule.instructions import ParamParts
 from geeps_caffe.schedule.parts import Parted
@@ -53,7 +53,7 @@ def bind_sums(engine: Engine, sums: Sequence[tuple[Array, Array]]) -> Call:
             starts = range(0, target.size, _BLOCK)
             for i in share(len(starts), lane, count):
                 calls[-1].append(_block_sum(rows, target, starts[i], work))
-    return engine.lanes.abreast(calls)
+    return in_turn(calls) if count == 1 else engine.lanes.abreast(calls)
 
 
 def _block_sum(rows: Array, target: Array, start: int, work: Array) -> Call:

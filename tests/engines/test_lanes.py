@@ -104,6 +104,20 @@ def test_an_error_in_any_row_is_the_callers(engine):
             call()
 
 
+def test_threads_keep_what_they_have_of_pythons_between_calls(engine):
+    own, seen = threading.local(), []
+
+    def look():
+        seen.append(hasattr(own, "known"))
+        own.known = True
+
+    rows = [[look] for _ in range(engine.lanes.count)]
+    call = engine.lanes.abreast(rows)
+    call()
+    call()
+    assert all(seen[len(rows) :])
+
+
 class Interrupted:
     """A library whose threads never come to the rows: a signal was before them."""
 
