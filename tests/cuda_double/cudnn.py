@@ -100,7 +100,11 @@ class Graph:
 
 def make_cudnn(machine, unsupported=False):
     """A module in the place of `cudnn`; with `unsupported` it has no plan at all."""
-    made = []
+    made, handles = [], []
+
+    def create_handle():
+        handles.append(7)
+        return 7
 
     def pygraph(**types):
         if unsupported:
@@ -115,7 +119,9 @@ def make_cudnn(machine, unsupported=False):
         heur_mode=SimpleNamespace(A="a", FALLBACK="fallback"),
         numerical_note=SimpleNamespace(**{n: n for n in names}),
         cudnnGraphNotSupportedError=NotImplementedError,
-        create_handle=lambda: 7,
+        create_handle=create_handle,
+        destroy_handle=handles.remove,
+        handles=handles,
         set_stream=lambda handle, stream: None,
         pygraph=pygraph,
         made=made,

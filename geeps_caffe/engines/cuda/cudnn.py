@@ -6,6 +6,7 @@ run, within the scratch memory that was planned; where cuDNN has none, columns d
 
 import importlib
 import logging
+import weakref
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -33,11 +34,12 @@ _REFUSALS = (RuntimeError, NotImplementedError, ImportError)
 
 
 class Cudnn:
-    """cuDNN on one device."""
+    """cuDNN on one device. Its handle, which takes memory, ends with the object."""
 
     def __init__(self, frontend: Any, cupy: ArrayModule) -> None:
         self._frontend, self._cupy = frontend, cupy
         self._handle = frontend.create_handle()
+        weakref.finalize(self, frontend.destroy_handle, self._handle).atexit = False
 
     def bind(
         self, kind: str, sizes: Geometry, arrays: Mapping[str, Array], scratch: Array
@@ -55,7 +57,8 @@ class Cudnn:
         # no capture allows.
         pack = {tensor: pointer(arrays[name]) for name, tensor in tensors.items()}
         parts = (self._frontend, self._cupy, self._handle, graph, pack)
-        return _Execution(*parts, pointer(scratch), kept=(*arrays.values(), scratch))
+        kept = (self, *arrays.values(), scratch)
+        return _Execution(*parts, pointer(scratch), kept=kept)
 
     def _graph(
         self, kind: str, sizes: Geometry, shapes: Mapping[str, Shape]
@@ -102,8 +105,8 @@ class Cudnn:
 class _Execution:
     """A planned graph with its arrays; runs on the current stream."""
 
-    def __init__(self, *parts: Any, kept: tuple[Array, ...]) -> None:
-        self._kept = kept  # alive as long as their addresses are used
+    def __init__(self, *parts: Any, kept: tuple[Any, ...]) -> None:
+        self._kept = kept  # alive as long as addresses and the handle are used
         frontend, self._cupy, self._handle, self._graph, self._pack, self._scratch = (
             parts
         )

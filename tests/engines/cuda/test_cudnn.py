@@ -1,11 +1,15 @@
 """Convolutions through cuDNN's frontend, on a stand-in for it."""
 
+import gc
 import sys
 
+import numpy as np
 import pytest
 
+from geeps_caffe.engines.cuda.columns import geometry
 from geeps_caffe.engines.cuda.cudnn import UNWANTED, open_cudnn
 from geeps_caffe.engines.cuda.engine import CudaEngine
+from geeps_caffe.engines.operations import Convolution
 from tests.cuda_double.cudnn import make_cudnn
 from tests.cuda_double.fixtures import double
 from tests.engines.battery import check
@@ -32,6 +36,26 @@ def test_both_passes_are_the_definition(cudnn, case, rng, monkeypatch):
     for graph in cudnn.made:
         assert set(graph.deselected) == set(UNWANTED)
         assert graph.workspace is not None
+
+
+def test_a_handle_ends_with_what_calls_by_it(double, monkeypatch):
+    """Each takes memory of the device."""
+    module = make_cudnn(double.machine)
+    monkeypatch.setitem(sys.modules, "cudnn", module)
+    cudnn = open_cudnn(double)
+    sizes = geometry(
+        Convolution((1, 1), (1, 1), (0, 0), (1, 1), 1, False),
+        (1, 1, 2, 2),
+        (1, 1, 2, 2),
+    )
+    x, y, w = (double.ones(n, np.float32) for n in (4, 4, 1))
+    call = cudnn.bind("correlate", sizes, {"x": x, "y": y, "w": w}, x[:0])
+    del cudnn
+    gc.collect()
+    assert len(module.handles) == 1
+    del call
+    gc.collect()
+    assert not module.handles
 
 
 ERRORS = [
