@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -112,10 +112,12 @@ def _ms(seconds: float) -> str:
 class Stopwatch:
     """Runs a net and sums up the time of each layer's instructions.
 
-    Reorders, fills and sums count for the layer that needs them.
+    Reorders, fills and sums count for the layer that needs them, and waiting for the
+    next records, or a Python source's code, for the first source.
     """
 
     net: PlannedNet
+    clock: Callable[[], float] = time.perf_counter
     seconds: dict[str, dict[int, float]] = field(init=False)  # direction, node
     _since: float = field(init=False, default=0.0)
     _owners: list[tuple[int, bool]] = field(init=False, default_factory=list)
@@ -129,18 +131,18 @@ class Stopwatch:
 
     def run_once(self) -> None:
         """A forward and a backward pass."""
+        self._since = self.clock()
         self.net.follow_sources()
         executor = self.net.executor
         executor.begin(0, np.arange(1, dtype=np.int64))
         self._owners = executor.plan.owners()
-        self._since = time.perf_counter()
         executor.run(lambda *_: True, self._ended)
 
     def _ended(self, position: int, instruction: Instruction) -> None:
         """Called after each instruction."""
         del instruction
         self.net.executor.device.synchronise()
-        now = time.perf_counter()
+        now = self.clock()
         node, backward = self._owners[position]
         self.seconds["backward" if backward else "forward"][node] += now - self._since
         self._since = now
