@@ -18,7 +18,7 @@ from typing import TypeVar
 SOON_SECONDS = 0.0005  # waits in training take milliseconds: they are slept through
 TAKEN_SECONDS = 0.0001  # more than others of this kind need a core for
 #: Where several hosts' agents share the cores, theirs and their networks' threads do.
-CLUSTER_TAKEN_SECONDS = 0.001
+CLUSTER_TAKEN_SECONDS = 0.0005
 #: Without looks, where others compute; the core may also be taken by something short.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 1.0
 _offer: Callable[[], None] = getattr(os, "sched_yield", partial(time.sleep, 0))
