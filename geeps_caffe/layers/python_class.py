@@ -28,6 +28,7 @@ class PythonLayer:
 
     on_device: ClassVar[bool] = False
     param_str: str
+    param_str_: str  # the same, under the name of Caffe of early 2015
     phase: int
     blobs: UserBlobs
 
@@ -75,7 +76,7 @@ def make_user_layer(layer: Layer) -> PythonLayer:
     if not issubclass(found, PythonLayer):
         layer.fail(f"{param.module}.{param.layer} does not derive from caffe.Layer")
     made = found(layer.spec)
-    made.param_str = param.param_str
+    made.param_str = made.param_str_ = param.param_str
     made.phase = ("TRAIN", "TEST").index(layer.setting.phase)
     made.blobs = UserBlobs()
     return made

@@ -41,6 +41,13 @@ class Times(PythonLayer):
             bottom[0].diff[...] = self.factor * top[0].diff
 
 
+class Older(Times):
+    """The same, as it was written for Caffe of early 2015."""
+
+    def setup(self, bottom, top):
+        self.factor = float(self.param_str_)
+
+
 class Affine(PythonLayer):
     """top = bottom * weight + shift, with gradients added to as in Caffe."""
 
@@ -117,6 +124,11 @@ def test_forward_and_backward_are_the_user_s(rng):
     net = check_gradient(_text(Times, param="2.5"), inputs)
     np.testing.assert_allclose(net.data["b"], 2.5 * net.data["a"])
     check_backward_reads(_text(Times, param="2.5"), inputs)
+
+
+def test_layers_of_older_caffes_find_their_param_str():
+    net = run_net(_text(Older, param="3"), {"a": [[1.0, 2.0]]})
+    np.testing.assert_array_equal(net.data["b"], [[3, 6]])
 
 
 def test_blobs_are_learnt_and_start_as_setup_says(rng):
