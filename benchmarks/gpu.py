@@ -5,6 +5,7 @@
     python -m benchmarks.gpu recordings           # every recorded layer of Caffe
     python -m benchmarks.gpu solvers              # every recorded solver, 20 steps
     python -m benchmarks.gpu nccl                 # sums over all GPUs of the machine
+    python -m benchmarks.gpu bits                 # graphs and less memory change none
     python -m benchmarks.gpu steps --net alexnet  # beside PyTorch eager and compiled
     python -m benchmarks.gpu memory --net alexnet # at 100, 75, 50 and 35 % of the need
 
@@ -29,6 +30,7 @@ from benchmarks.absent import stand_in
 
 MISSING = stand_in()  # before anything of ours is imported
 
+from benchmarks.gpu_bits import bits  # noqa: E402
 from benchmarks.gpu_checks import (  # noqa: E402
     Outcome,
     operations,
@@ -47,6 +49,7 @@ CHECKS = {
     "recordings": recordings,
     "solvers": solvers,
     "nccl": sums,
+    "bits": bits,
 }
 TIMES = ("steps", "memory")
 

@@ -46,14 +46,11 @@ def measure(name: str, step: Callable[[int], object], steps: int) -> Times:
     return Times(name, statistics.median(found[WARM_UP:]), min(found[WARM_UP:]))
 
 
-def ours(net: str, batch: int, memory: int | None = None) -> Training:
-    """A training of ours on the GPU, its one batch in place."""
+def ours(net: str, batch: int, **more: Any) -> Training:
+    """A training of ours on the GPU, its one batch in place; `more` are settings."""
     model = replace(SIZES[net], batch=batch)
     solver = solver_of(model, message_of(net, model))
-    costs = "measured" if memory else ""
-    settings = RunSettings(
-        engine="cuda", seed=1, memory=memory, share=True, costs=costs
-    )
+    settings = RunSettings(engine="cuda", seed=1, share=True, **more)
     training = Training(
         solver, solver_nets(solver, "", NetState("TRAIN")), settings, None
     )
@@ -123,7 +120,7 @@ def by_memory(net: str, batch: int, steps: int) -> Iterator[Times]:
     training.close()
     for share in SHARES:
         budget = max(int(share * need), least)
-        training = ours(net, batch, budget)
+        training = ours(net, batch, memory=budget, costs="measured")
         found = measure("", stepper(training), steps)
         moved = training.net.executor.plan.moved_bytes
         name = f"{net} batch {batch}, {budget:,} of {need:,} bytes, moves {moved:,}"

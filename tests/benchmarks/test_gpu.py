@@ -49,6 +49,7 @@ def test_the_device_is_described():
         ("recordings", "Pool", 5),
         ("solvers", "SGD__mom09", 1),
         ("nccl", "1,000", 1),
+        ("bits", "lenet", 4),
     ],
 )
 def test_checks_are_made_and_counted(piece, only, least):
