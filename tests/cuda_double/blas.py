@@ -45,6 +45,7 @@ class Handles:
         self.count, self.made, self.machine = 0, {}, None
 
     def create(self, handle):
+        assert self.machine.room > 1 << 26, "the memory of a handle"
         self.count += 1
         handle[0] = self.count
         self.made[self.count] = Blas(self.machine)

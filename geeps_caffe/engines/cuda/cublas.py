@@ -15,6 +15,7 @@ from geeps_caffe.device.array import Array, ArrayModule
 from geeps_caffe.device.backend import CudaDevice, GpuMissing
 from geeps_caffe.device.kernels import pointer
 from geeps_caffe.device.streams import COMPUTE
+from geeps_caffe.errors import PlanError
 
 LIBRARIES = ("libcublas.so.13", "libcublas.so.12")
 NO_TRANSPOSE, TRANSPOSE = 0, 1  # CUBLAS_OP_N, CUBLAS_OP_T
@@ -94,10 +95,18 @@ def open_cublas(device: CudaDevice) -> Cublas:
 
     Raises:
         GpuMissing: CuPy finds no cuBLAS.
+        PlanError: cuBLAS can't begin, most often as all memory is taken.
     """
     library = find_cublas(device.cupy)
     workspace = device.allocate(WORKSPACE)
-    return Cublas(library, device.queues.stream(COMPUTE).ptr, workspace)
+    try:
+        return Cublas(library, device.queues.stream(COMPUTE).ptr, workspace)
+    except CublasError as error:
+        raise PlanError(
+            f"cuBLAS can't begin on GPU {device.index} ({error}), of which "
+            f"{device.memory().free:,} bytes are free; it takes some beside what "
+            "-gpu_memory allows"
+        ) from error
 
 
 def find_cublas(cupy: ArrayModule, names: Sequence[str] = LIBRARIES) -> ctypes.CDLL:

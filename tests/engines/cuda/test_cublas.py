@@ -14,6 +14,7 @@ from geeps_caffe.engines.cuda.cublas import (
     open_cublas,
 )
 from geeps_caffe.engines.cuda.matrices import Matrices, Matrix
+from geeps_caffe.errors import PlanError
 from tests.cuda_double.blas import HANDLES
 from tests.cuda_double.fixtures import double
 
@@ -56,6 +57,15 @@ def test_a_status_is_an_error_that_names_the_call(double):
     little, stream = device.allocate(1 << 20), device.queues.stream("compute").ptr
     with pytest.raises(CublasError, match="cublasSetWorkspace_v2 ended with status 14"):
         Cublas(find_cublas(device.cupy), stream, little)
+
+
+def test_where_no_memory_is_left_for_it_the_message_says_so(double):
+    double.machine.room = 1 << 26
+    message = (
+        r"can't begin on GPU 0 \(cublasCreate_v2 .*\), of which 3,221.*-gpu_memory"
+    )
+    with pytest.raises(PlanError, match=message):
+        open_cublas(CudaDevice())
 
 
 def test_without_a_library_the_message_says_what_to_install(double):
