@@ -97,6 +97,11 @@ def _of_machine_file(
 
 
 def _of_mpi(line: CommandLine, workers: int) -> Cluster | None:
+    if line.text("machinefile"):
+        raise UsageError(
+            "-transport mpi and -machinefile both say which hosts take part: mpirun "
+            "has a list of hosts of its own; give one of them"
+        )
     from geeps_caffe.paramserver.transport.mpi import world  # noqa: PLC0415
 
     communicator = world()

@@ -31,7 +31,7 @@ class Follower:
             ParameterServerError: says which call was expected and which came.
         """
         access = self._accesses[self._place]
-        other = handle is not None and handle != access.handle
+        other = kind is not Kind.CLOCK and handle != access.handle
         if access.kind is not kind or other:
             self._refuse(kind, handle)
         self._place += 1

@@ -5,8 +5,9 @@ import os
 import pytest
 
 from geeps_caffe.commands.caffe_flags import read_line
-from geeps_caffe.commands.cluster import with_job
+from geeps_caffe.commands.cluster import find_cluster, with_job
 from geeps_caffe.commands.train import main, read_solver
+from geeps_caffe.errors import UsageError
 from geeps_caffe.paramserver.cluster import Cluster
 from geeps_caffe.paramserver.hosts.places import Places
 from tests.commands.small_job import write_job
@@ -31,6 +32,12 @@ def job_of(*flags):
 def differing(one, other):
     """What two hosts have not alike."""
     return {name for name in one | other if one.get(name) != other.get(name)}
+
+
+def test_mpi_and_a_machine_file_can_not_both_say_who_takes_part():
+    line = read_line(["-transport=mpi", "-machinefile=machines"], "train")
+    with pytest.raises(UsageError, match="-transport mpi and -machinefile"):
+        find_cluster(line, {}, 1)
 
 
 @pytest.mark.parametrize(

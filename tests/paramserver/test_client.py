@@ -107,6 +107,12 @@ def test_a_wrong_handle_is_out_of_order_too(client):
         client.read(3)
 
 
+def test_no_handle_is_a_wrong_one(client):
+    record(client)
+    with pytest.raises(ParameterServerError, match=r"expected read\(0\).*got read\(\)"):
+        client.read(None)
+
+
 def test_calls_between_iterations_are_refused_within_one(client):
     read, _, _ = record(client)
     client.read(read)

@@ -52,12 +52,17 @@ class Doorman:
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to a connection."""
+    """What happened to a connection; ZeroMQ tells which end was connected to."""
 
     address: str
     what: str
     failed: bool = False  # the other side does not let us in, or we it
     disconnected: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """What is told of it where others connect to: who it was is not known."""
+        return f"{self.what}, at {self.address}, which is here"
 
 
 class Watch:

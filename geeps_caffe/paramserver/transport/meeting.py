@@ -161,8 +161,8 @@ def _send(door: Any, guest: bytes, answer: dict[str, Any]) -> None:
 
 def _turned_away(doorman: Doorman, guard: Watch) -> list[str]:
     """Who could not even connect."""
-    failed = [event for event in guard.events() if event.failed]
-    return doorman.refused() + [f"{one.what} from {one.address}" for one in failed]
+    failed = [event.refusal for event in guard.events() if event.failed]
+    return doorman.refused() + failed
 
 
 def _door(context: Any, meeting: Meeting, key: ClusterKey | None) -> Any:

@@ -29,7 +29,9 @@ from geeps_caffe.paramserver.hosts.passport import Passport
 from geeps_caffe.paramserver.hosts.peer_messages import Greeting
 from geeps_caffe.paramserver.hosts.peer_wire import MOST_BYTES, read_head, write_head
 from geeps_caffe.paramserver.hosts.places import Places
+from geeps_caffe.paramserver.limits import Limits
 from geeps_caffe.paramserver.transport.network import Arrived, Ended
+from geeps_caffe.paramserver.workers import EXIT_SECONDS
 from prototxt.errors import PrototxtError
 
 HEAD, BODY = 1, 2  # tags
@@ -37,7 +39,9 @@ _SIZE = Struct("<q")
 _HEAD_BYTES = 128  # more than any head
 SEND_AHEAD = 4  # letters handed to MPI, per host
 LOOK_SECONDS = 0.001  # between two looks while closing
-CLOSE_SECONDS = 10.0  # for the last letters to leave, and all hosts to be at the end
+#: For the last letters to leave, and all hosts to be at the end: none is ended before
+#: it has ended its own workers, the hard way at last.
+CLOSE_SECONDS = Limits.grace + 3 * EXIT_SECONDS
 AT_ONCE = 32  # letters taken in one call
 
 

@@ -232,7 +232,7 @@ class ZeroMqNetwork:
         """Refusals of other hosts, and connections that broke."""
         for event in self._guard.events():
             if event.failed:
-                self._guests.warn(f"{event.what} from {event.address}")
+                self._guests.warn(event.refusal)
         for text in self._doorman.refused():
             self._guests.warn(text)
         for way in self._all_ways:

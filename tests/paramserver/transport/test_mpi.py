@@ -10,7 +10,14 @@ from geeps_caffe.paramserver.hosts.passport import Passport
 from geeps_caffe.paramserver.hosts.peer_messages import Alive, Relay
 from geeps_caffe.paramserver.hosts.peer_wire import write_head
 from geeps_caffe.paramserver.hosts.places import Places
-from geeps_caffe.paramserver.transport.mpi import _SIZE, HEAD, MpiNetwork
+from geeps_caffe.paramserver.limits import Limits
+from geeps_caffe.paramserver.transport.mpi import (
+    _SIZE,
+    CLOSE_SECONDS,
+    HEAD,
+    MpiNetwork,
+)
+from geeps_caffe.paramserver.workers import EXIT_SECONDS
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -89,3 +96,8 @@ def test_an_agent_ends_though_another_takes_no_letters_any_more():
     outbox.put(1, Relay(0), np.zeros(4, np.uint8))
     assert mine.send(1, outbox)
     mine.close()
+
+
+def test_mpi_ends_no_agent_before_it_has_ended_its_workers_the_hard_way():
+    """It grants them some time, asks them to end, waits, and kills them."""
+    assert Limits().grace + 2 * EXIT_SECONDS < CLOSE_SECONDS
