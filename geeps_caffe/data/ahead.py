@@ -61,14 +61,20 @@ class Work:
         self.feed = feed
         self.sampler = sampler
         self.memory = memory
+        self.new = [Slot() for _ in range(depth)]
         #: The one given back last is filled first: it is still in a cache.
         self.free: LifoQueue[Slot | None] = LifoQueue()
         self.in_order = threading.Lock()
         self.changed = threading.Condition()
         self.ready: dict[int, Slot | BaseException] = {}
         self._ahead = 0  # the next batch to fetch
-        for _ in range(depth):
-            self.free.put(Slot())
+
+    def take(self) -> Slot | None:
+        """A slot to fill, new ones first; None ends the thread."""
+        try:
+            return self.new.pop()
+        except IndexError:
+            return self.free.get()
 
     def fetch(self) -> tuple[int, Batch | None, Any]:
         """The number of the next batch, the batch, and its records or an error."""
@@ -116,9 +122,9 @@ def start_threads(work: Work, threads: int) -> list[threading.Thread]:
 
 
 def _fill_slots(work: Work) -> None:
-    """A thread: fill free slots until None comes."""
+    """A thread: fill slots until None comes."""
     _yield_to_others()
-    while (slot := work.free.get()) is not None:
+    while (slot := work.take()) is not None:
         number, batch, fetched = work.fetch()
         try:
             work.make(batch, fetched, slot)
@@ -139,6 +145,7 @@ def _yield_to_others() -> None:
 
 def stop_threads(work: Work, threads: Sequence[threading.Thread]) -> None:
     """Let the threads finish what they are at."""
+    work.new.clear()
     while not work.free.empty():
         work.free.get()
     for _ in threads:

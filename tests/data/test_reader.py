@@ -144,10 +144,17 @@ def test_batches_lie_in_the_memory_that_is_asked_for(reader, late):
 
 def test_the_buffer_that_was_given_back_last_is_filled_first():
     work = Work(FakeFeed(), Sampler(Sequential(), Share(2), 100), 3, allocate)
-    slots = [work.free.get() for _ in range(3)]
+    slots = [work.take() for _ in range(3)]
     for slot in slots:
         work.free.put(slot)
-    assert all(work.free.get() is slot for slot in reversed(slots))
+    assert all(work.take() is slot for slot in reversed(slots))
+
+
+def test_each_buffer_is_filled_once_before_any_is_again():
+    work = Work(FakeFeed(), Sampler(Sequential(), Share(2), 100), 3, allocate)
+    first = work.take()
+    work.free.put(first)
+    assert all(work.take() is not first for _ in range(2))
 
 
 def test_buffers_are_used_again(reader):
