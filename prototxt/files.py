@@ -37,6 +37,8 @@ _BOMS = (
 def missing_file(path: FilePath) -> PrototxtError:
     """The exception for a file that is not there: where it was sought, what is near."""
     name = os.fspath(path)
+    if not name.strip():
+        return PrototxtError(f"the name of a file is {name!r}; give the file's")
     full = Path(name).absolute()
     if full.is_symlink():
         text = f"a link to {os.readlink(full)!r}, which is not there"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geeps_caffe.caffe.mode import TEST, TRAIN
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.errors import UsageError
 from geeps_caffe.graph.filter import NetState
 
@@ -39,7 +40,7 @@ class NetArguments:
     @property
     def weight_files(self) -> list[str]:
         """Files to copy weights from, in this order."""
-        return [path for path in str(self.weights or "").split(",") if path]
+        return files_in(str(self.weights or ""))
 
 
 def read_arguments(args: Sequence[Any], named: dict[str, Any]) -> NetArguments:

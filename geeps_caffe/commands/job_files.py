@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import prototxt
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.per_worker import FoundFile, find_file
 from geeps_caffe.execution.snapshot import read_position
 from prototxt import Document, PrototxtError
@@ -100,7 +101,7 @@ def _module_file(name: str, folder: Path) -> Path | None:
 
 def weights_digests(document: Document) -> str:
     """Of the files of weights to begin with, in their order."""
-    names = [n for given in document.message.weights for n in given.split(",")]
+    names = [n for given in document.message.weights for n in files_in(given)]
     return ", ".join(_digest(Path(name)) for name in names) or "none"
 
 

@@ -8,6 +8,7 @@ from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.line_settings import run_settings, stages_of
 from geeps_caffe.commands.planning import read_model, unbound_net
 from geeps_caffe.commands.session import Session, open_session
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
@@ -29,7 +30,7 @@ def main(argv: list[str]) -> int:
     """Score the model on its test data."""
     line = read_line(argv, "test")
     require(line, "model", "Need a model definition to score.")
-    weights = require(line, "weights", "Need model weights to score.").split(",")
+    weights = files_in(require(line, "weights", "Need model weights to score."))
     if line.integer("iterations") < 1:
         raise UsageError(
             f"-iterations is {line.integer('iterations')}; give 1 up, as scores are "

@@ -13,6 +13,7 @@ from geeps_caffe.commands.gpus import choose_device
 from geeps_caffe.commands.line_settings import run_settings, stages_of
 from geeps_caffe.commands.planning import read_model, unbound_net
 from geeps_caffe.commands.session import Session, open_session
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.errors import UsageError
 from geeps_caffe.execution.net import PlannedNet
@@ -32,7 +33,7 @@ def main(argv: list[str]) -> int:
         raise UsageError(f'-phase is {phase!r}; it must be "TRAIN" or "TEST"')
     if line.integer("iterations") < 1:
         raise UsageError(f"-iterations is {line.integer('iterations')}; give 1 up")
-    weights = [name for name in line.text("weights").split(",") if name]
+    weights = files_in(line.text("weights"))
     for name in weights:
         check_weights(name)
     with open_session(line) as session:

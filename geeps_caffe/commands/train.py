@@ -20,6 +20,7 @@ from geeps_caffe.commands.line_settings import (
     memory_of,
     stages_of,
 )
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.launchers import local_number
 from geeps_caffe.config.per_worker import find_file
@@ -141,6 +142,6 @@ def read_solver(line: CommandLine, path: str, worker: int | None = None) -> Docu
     if line.text("weights"):
         solver.weights.append(line.text("weights"))
     for given in solver.weights:
-        for name in given.split(","):
+        for name in files_in(given):
             check_weights(name)
     return document

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.data.pairing import paired_lengths_warning
 from geeps_caffe.execution import reports
@@ -91,7 +92,7 @@ class Trainer:
         self._watch: Watch | None = None  # of the last iteration
         self._compare_sources()
         for weights in solver.weights:
-            for name in weights.split(","):
+            for name in files_in(weights):
                 self.finetune(name)
 
     def _nets(self, document: Document | None) -> SolverNets:

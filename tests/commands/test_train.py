@@ -63,7 +63,7 @@ def test_it_goes_on_from_a_snapshot(job, capsys):
 def test_weights_of_several_files_are_copied_in_turn(job, capsys):
     main(["-solver=solver.prototxt"])
     capsys.readouterr()
-    flag = "-weights=small_iter_3.caffemodel,small_iter_3.caffemodel"
+    flag = "-weights=small_iter_3.caffemodel, small_iter_3.caffemodel"
     assert main(["-solver=solver.prototxt", flag]) == 0
     log = log_of(capsys)
     assert log.count("Finetuning from small_iter_3.caffemodel") == 4  # 2 for each net

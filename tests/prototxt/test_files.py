@@ -3,7 +3,7 @@ import stat
 import pytest
 
 from prototxt.errors import PrototxtError
-from prototxt.files import decode, is_text, kind_of, replace_file
+from prototxt.files import decode, is_text, kind_of, open_file, replace_file
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_writing_into_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(PrototxtError, match="cannot be written"):
         replace_file(tmp_path / "no" / "file", lambda file: None)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_told_of(name):
+    with pytest.raises(PrototxtError, match="the name of a file is '"):
+        open_file(name)
