@@ -6,21 +6,21 @@ from typing import Any
 from geeps_caffe.data.hdf5 import read_file_list
 from geeps_caffe.device.array import Shape, count
 from geeps_caffe.glog import Line
-from geeps_caffe.graph.filter import NetState, included
+from geeps_caffe.graph.filter import PHASES, NetState, included
 from geeps_caffe.graph.graph import Graph, Node
 from prototxt import Message, write_text
 from prototxt import NetState as StateMessage
 
-_PHASES = ("TRAIN", "TEST")
 FIRST_ONLY = "hdf5.cpp:33"  # a place that logs once in a process
 _ELEMENT_BYTES = 4  # Caffe counts float32
 
 
 def state_message(phase: str, *merged: Message) -> Message:
-    """The NetState of a net: its phase, then each message merged in (Caffe's way)."""
-    state = StateMessage(phase=_PHASES.index(phase))
+    """The NetState of a net: its phase, with what else is in each message."""
+    state = StateMessage()
     for message in merged:
         state.MergeFrom(message)
+    state.phase = PHASES.index(phase)
     return state
 
 
@@ -32,7 +32,7 @@ def net_lines(net: Message, state: Message, graph: Graph) -> list[Line]:
         state: its NetState message.
         graph: what became of it.
     """
-    held = NetState(_PHASES[state.phase], state.level, tuple(state.stage))
+    held = NetState(PHASES[state.phase], state.level, tuple(state.stage))
     lines = [line for layer in net.layer for line in rule_lines(layer, held)]
     lines.append(_parameters(net, state, held))
     used = 0
@@ -73,7 +73,7 @@ def rule_lines(layer: Message, state: NetState) -> list[Line]:
 
 def _broken(rule: Message, state: NetState) -> tuple[str, str] | None:
     """The first condition of a rule that fails: Caffe's place and words; or None."""
-    phase = _PHASES.index(state.phase)
+    phase = PHASES.index(state.phase)
     if rule.HasField("phase") and rule.phase != phase:
         text = f"The NetState phase ({phase}) differed from the phase ({rule.phase})"
         return "net.cpp:296", text

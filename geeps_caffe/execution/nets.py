@@ -10,7 +10,7 @@ from geeps_caffe.config.made_up import MadeUp
 from geeps_caffe.config.per_worker import find_file
 from geeps_caffe.errors import InputError, UsageError, unknown
 from geeps_caffe.graph.build import Source
-from geeps_caffe.graph.filter import NetState
+from geeps_caffe.graph.filter import PHASES, NetState
 from geeps_caffe.graph.override import replace_data_layers
 from prototxt import Document
 from prototxt.embedded import NetField, embedded_net
@@ -119,8 +119,8 @@ def training_net(
     """
     field = _net_field(solver, solver_path, document)
     found = _Nets(solver, solver_path, document).net(field)
-    state = merged(NetState("TRAIN"), found.source.message.state)
-    state = merged(state, solver.train_state)
+    found = _in_phase(found, "TRAIN", train_state=solver.train_state)
+    state = found.state
     extra = tuple(s for s in stages.stages if s not in state.stages)
     state = NetState("TRAIN", state.level or stages.level, (*state.stages, *extra))
     return replace(found, state=state)
@@ -183,20 +183,27 @@ def test_nets(
     nets = _Nets(solver, solver_path, document)
     found = [nets.net(field, index) for field, index in named]
     return [
-        replace(net, state=_test_state(net, states[i] if states else None))
+        _in_phase(net, "TEST", **({"test_state": states[i]} if states else {}))
         for i, net in enumerate(found)
     ]
 
 
-def _test_state(net: NamedNet, own: Any) -> NetState:
-    state = merged(NetState("TEST"), net.source.message.state)
-    return state if own is None else merged(state, own)
+def _in_phase(net: NamedNet, phase: str, **own: Any) -> NamedNet:
+    """The net in a phase, in the NetState of its file and those of its solver.
 
-
-def merged(state: NetState, own: Any) -> NetState:
-    """A state with a NetState message merged in; the phase stays."""
-    level = own.level if own.HasField("level") else state.level
-    return NetState(state.phase, level, (*state.stages, *own.stage))
+    Caffe lets these change the phase as well, and then trains without dropout, or tests
+    with it; here they do not, and a warning says so.
+    """
+    state, warnings = NetState(phase), list(net.warnings)
+    for field, given in {"state": net.source.message.state, **own}.items():
+        level = given.level if given.HasField("level") else state.level
+        state = NetState(phase, level, (*state.stages, *given.stage))
+        if given.HasField("phase") and PHASES[given.phase] != phase:
+            warnings.append(
+                f"{phase} net: 'phase: {PHASES[given.phase]}' in its {field} has no "
+                "effect; remove it"
+            )
+    return replace(net, state=state, warnings=tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,9 @@ class _Nets:
         value = getattr(self.solver, field)
         value = value[index] if field.startswith("test_") else value
         if isinstance(value, str):
+            if not value.strip():
+                where = self.document.where(field) if self.document else self.path
+                raise InputError(f"{where}: {field} is {value!r}; give a net's file")
             return _named(_read(value, self.path))
         if self.document is not None:
             kind: NetField = field  # type: ignore[assignment]  # one of the three

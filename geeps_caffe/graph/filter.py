@@ -5,6 +5,8 @@ from typing import Any
 
 from geeps_caffe.errors import GraphError
 
+PHASES = ("TRAIN", "TEST")  # in the order of caffe.proto's numbers
+
 
 @dataclass(frozen=True)
 class NetState:

@@ -68,6 +68,8 @@ def test_the_rest_of_test_iter_is_for_the_net_itself():
         ('train_net: "a" test_iter: 1 test_interval: 1', "1 test_iter entries for 0"),
         ('net: "a" test_net: "b" test_interval: 1', "0 test_iter entries for 1"),
         ('net: "a" test_iter: 1', "test_interval is 0"),
+        ('base_lr: 1 net: " "', "net is ' '; give a net's file"),
+        ('net: "a" test_iter: 1 test_interval: 1 test_net: ""', "test_net is ''; give"),
         (
             'net: "a" test_iter: 1 test_interval: 1 test_state {} test_state {}',
             "2 test_state entries for 1 test nets",
@@ -87,6 +89,21 @@ def test_states_of_the_solver_are_merged_in():
     assert [n.state for n in found.tests] == [
         NetState("TEST", 0, ("y",)),
         NetState("TEST", 1, ("z",)),
+    ]
+
+
+def test_a_state_with_another_phase_does_not_change_it():
+    text = """net: "a" train_state { phase: TEST stage: "x" } test_iter: 1
+    test_interval: 1 test_state { phase: TRAIN }"""
+    found = nets(text)
+    (test,) = found.tests
+    assert (found.training.state, test.state) == (
+        NetState("TRAIN", 0, ("x",)),
+        NetState("TEST"),
+    )
+    assert [*found.training.warnings, *test.warnings] == [
+        "TRAIN net: 'phase: TEST' in its train_state has no effect; remove it",
+        "TEST net: 'phase: TRAIN' in its test_state has no effect; remove it",
     ]
 
 
