@@ -12,6 +12,7 @@ from geeps_caffe.errors import UsageError
 from geeps_caffe.glog import LogSettings, read_settings
 from geeps_caffe.paramserver import Limits
 from geeps_caffe.paramserver.connect import RANK
+from prototxt import Message
 
 OWN_DATA = "GEEPS_CAFFE_OWN_DATA"  # 1: each worker's files name data of its own
 
@@ -33,6 +34,12 @@ def memory_of(line: CommandLine) -> str:
 def stages_of(line: CommandLine) -> tuple[str, ...]:
     """The stages as Caffe splits them: no flag is one empty stage."""
     return tuple(line.text("stage").split(","))
+
+
+def set_train_state(solver: Message, line: CommandLine) -> None:
+    """Give a solver the level and the stages of flags, over its own, as Caffe does."""
+    solver.train_state.level = line.integer("level")
+    solver.train_state.stage.extend(stages_of(line))
 
 
 def run_settings(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import prototxt
 from geeps_caffe.commands.gpus import gpu_of, planned_gpus
-from geeps_caffe.commands.line_settings import run_settings, stages_of
+from geeps_caffe.commands.line_settings import run_settings, set_train_state
 from geeps_caffe.config.flags import CommandLine
 from geeps_caffe.config.job import RunSettings
 from geeps_caffe.config.made_up import MadeUp
@@ -50,8 +50,7 @@ def planned_settings(line: CommandLine, solver: Message | None = None) -> RunSet
 def flagged_solver(line: CommandLine) -> Message:
     """The solver, for the level and the stages that flags name."""
     solver = prototxt.read_solver(line.text("solver")).message
-    solver.train_state.level = line.integer("level")
-    solver.train_state.stage.extend(stages_of(line))
+    set_train_state(solver, line)
     return solver
 
 

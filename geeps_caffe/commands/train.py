@@ -18,7 +18,7 @@ from geeps_caffe.commands.line_settings import (
     limits_of,
     log_settings,
     memory_of,
-    stages_of,
+    set_train_state,
 )
 from geeps_caffe.config.file_list import files_in
 from geeps_caffe.config.flags import CommandLine
@@ -135,8 +135,7 @@ def read_solver(line: CommandLine, path: str, worker: int | None = None) -> Docu
     solver = document.message
     if line.integer("batches_per_clock") != 1:
         solver.iter_size *= line.integer("batches_per_clock")
-    solver.train_state.level = line.integer("level")
-    solver.train_state.stage.extend(stages_of(line))
+    set_train_state(solver, line)
     if line.text("snapshot"):
         check_state(line.text("snapshot"))
     if line.text("weights"):
